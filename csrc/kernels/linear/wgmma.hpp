@@ -1,0 +1,19 @@
+// The products that Hopper's warpgroups compute: 4-bit weights by 9 to 64 activation rows.
+#pragma once
+#include "kernels/linear/linear.hpp"
+
+namespace hone::cuda {
+
+constexpr int kLeastWgmmaRows = 9;
+
+inline bool serves_wgmma(const Linear& c, const Device& device) {
+  return device.capability == 90 && c.bits == 4 && c.rows >= (c.invariant ? 1 : kLeastWgmmaRows) && c.rows <= kMaxRows;
+}
+
+// As linear(), from `wgmma_rows` rows on by warpgroups where they serve; 0: never. Invariant ones go there whatever their number.
+void linear(const Linear& call, const Device& device, cudaStream_t stream, int wgmma_rows);
+
+template <Type TYPE>
+void launch_wgmma(const Linear& call, const Device& device, cudaStream_t stream);
+
+}  // namespace hone::cuda

@@ -1,0 +1,303 @@
+// y = x W^T for 9 to 64 activation rows and 4-bit weights on Hopper: each weight is unpacked once, in registers, and multiplied with all
+// rows by wgmma. While a batch of 4 products runs, the next is unpacked into other registers and the next activations are stored.
+//
+// Split. As in many_rows.cuh: pieces of one band (128 weight rows) by 128 columns, an equal run of them for each block; sums of a band
+// that several blocks share are added by the latest, in the order of blocks: the same bits every time. In a block each of 8 warps has
+// one unit of the band and all of the columns, so nothing meets in shared memory and partial sums travel as they lie in registers.
+// Activations. The operand in shared memory must lie in the order in which a lane's words hold columns (tile.cuh: lane t has 8t to
+// 8t + 7 of 32, product j the pairs 4j and 4j + 2): in each 64 bytes word m of piece t goes to piece m as word t. They pass through
+// registers, loaded a piece ahead and stored while products run. A warp stores 8 rows at a time: with the swizzle no two words meet
+// in a bank.
+// Exactness. Codes are taken as exact fp16 or bf16 numbers, summed over a group in fp32; the scale is applied to that sum. Minimums
+// times sums of activations, which are taken when activations pass.
+// A piece of 64 rows keeps the tensor cores busy for 512 cycles and takes two warps a scheduler some 560 instructions
+// (for sm_90a: 281 each, of which 72 unpack, 32 add to the sums, some 80 bring activations), so both matter.
+// On an H200, us, here and by many_rows.cuh: 4096x14336 at 64 rows 29.9 and 41.7, at 32 23.8 and 25.1, at 16 21.5 and 19.5. Left to win: the barrier of a piece makes both warpgroups add
+// their sums at the same time; with three slots and an mbarrier one could be half a piece ahead.
+#pragma once
+#include "hone/warpgroup.cuh"
+#include "kernels/linear/launch.cuh"
+#include "kernels/linear/wgmma.hpp"
+
+namespace hone::cuda {
+
+constexpr int kWgmmaThreads = kBandUnits * 32, kSwizzleBytes = 1024;
+
+// Bytes of one slot of activations: two halves of 64 columns, each rows of 128 bytes; then the sums of each 32 columns.
+template <int ROWS>
+constexpr int kSlotBytes = ROWS * kTileCols * 2;
+template <int ROWS>
+constexpr int kSlotSums = 4 * ROWS;
+
+template <class T>
+__device__ __forceinline__ float sum_of_eight(const uint4& v) {
+  const T* x = reinterpret_cast<const T*>(&v);
+  float total = 0.f;
+#pragma unroll
+  for (int i = 0; i < 8; i++) total += float(x[i]);
+  return total;
+}
+
+// This thread's share of the activations of one piece: the same 16 bytes of a row in every second block of 8 rows.
+template <class T, int ROWS, bool MIN>
+struct Activations {
+  static constexpr int count = ROWS / 16;
+  uint4 held[count];
+  const T* from[count];
+  int cols, col, offset, sum_at;
+
+  // Rows that are not there are read as row 0: what comes of them is not written.
+  __device__ __forceinline__ explicit Activations(const ManyRows& p) : cols(p.cols) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, quarter = warp % 4, row = lane / 4, t = lane % 4, first_row = warp / 4 * 8 + row;
+    col = quarter * 32 + t * 8;
+#pragma unroll
+    for (int k = 0; k < count; k++) from[k] = static_cast<const T*>(p.x) + int64_t(first_row + 16 * k < p.rows ? first_row + 16 * k : 0) * p.ldx + col;
+    offset = quarter / 2 * (ROWS * 128) + first_row * 128 + ((quarter % 2 * 4) ^ row) * 16 + t * 4;
+    sum_at = quarter * ROWS + first_row;
+    // Kept, not computed anew for each piece: instructions are what is scarce.
+#pragma unroll
+    for (int k = 0; k < count; k++) warpgroup::keep(from[k]);
+    warpgroup::keep(offset);
+  }
+
+  __device__ __forceinline__ void load(int at) {
+    const bool valid = at * kTileCols + col < cols;
+#pragma unroll
+    for (int k = 0; k < count; k++) held[k] = valid ? warpgroup::load_16(from[k] + at * kTileCols) : uint4{};
+  }
+
+  __device__ __forceinline__ void store(uint8_t* slot, float* sums) const {
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+      const uint32_t words[4] = {held[k].x, held[k].y, held[k].z, held[k].w};
+#pragma unroll
+      for (int m = 0; m < 4; m++) *reinterpret_cast<uint32_t*>(slot + (offset ^ m * 16) + k * 16 * 128) = words[m];
+      if (MIN) {
+        float total = sum_of_eight<T>(held[k]);
+        total += __shfl_xor_sync(~0u, total, 1);
+        total += __shfl_xor_sync(~0u, total, 2);
+        if (threadIdx.x % 4 == 0) sums[sum_at + 16 * k] = total;
+      }
+    }
+  }
+};
+
+// acc += scale * c, + min * sum of activations. sums: [4 quarters][ROWS] of this piece.
+template <int GROUP, int ROWS, bool MIN>
+__device__ __forceinline__ void apply_group(float (&acc)[ROWS / 2], const float (&c)[ROWS / 2], const uint8_t* tile, const float* sums, int group, int lane) {
+  const __half* scales = reinterpret_cast<const __half*>(tile + kUnitRows * kTileCols / 2) + group * kUnitRows + lane / 4;
+  const float low = __half2float(scales[0]), high = __half2float(scales[8]);
+#pragma unroll
+  for (int i = 0; i < ROWS / 2; i++) acc[i] = fmaf(i % 4 < 2 ? low : high, c[i], acc[i]);
+  if (!MIN) return;
+  const __half* mins = scales + kTileCols / GROUP * kUnitRows;
+  const float min_low = __half2float(mins[0]), min_high = __half2float(mins[8]);
+#pragma unroll
+  for (int b = 0; b < ROWS / 8; b++) {
+    float2 sum{};
+#pragma unroll
+    for (int quarter = 0; quarter < GROUP / 32; quarter++) {
+      const float2 v = *reinterpret_cast<const float2*>(sums + (group * (GROUP / 32) + quarter) * ROWS + b * 8 + lane % 4 * 2);
+      sum.x += v.x, sum.y += v.y;
+    }
+    acc[4 * b] = fmaf(min_low, sum.x, acc[4 * b]), acc[4 * b + 1] = fmaf(min_low, sum.y, acc[4 * b + 1]);
+    acc[4 * b + 2] = fmaf(min_high, sum.x, acc[4 * b + 2]), acc[4 * b + 3] = fmaf(min_high, sum.y, acc[4 * b + 3]);
+  }
+}
+
+// A warp's unit of the band to y. Lanes of adjacent outputs swap, so that each stores two of one row.
+template <class T, int ROWS>
+__device__ __forceinline__ void write_unit(const ManyRows& p, const float (&acc)[ROWS / 2], int unit, int lane) {
+  const int out = unit * kUnitRows + lane / 4, odd = lane / 4 % 2;
+  const bool pairs = !p.wide_out && p.outs % 2 == 0;
+#pragma unroll
+  for (int i = 0; i < ROWS / 2; i += 2) {
+    const int row = i / 4 * 8 + lane % 4 * 2, at = out + i % 4 / 2 * 8;
+    const float other = __shfl_xor_sync(~0u, odd ? acc[i] : acc[i + 1], 4);
+    if (pairs) {
+      const T two[2] = {round_to<T>(odd ? other : acc[i]), round_to<T>(odd ? acc[i + 1] : other)};
+      if (row + odd < p.rows && at < p.outs)
+        *reinterpret_cast<uint32_t*>(static_cast<T*>(p.y) + int64_t(row + odd) * p.outs + at - odd) = *reinterpret_cast<const uint32_t*>(two);
+    } else if (at < p.outs) {
+      if (row < p.rows) write_one<T>(p.y, int64_t(row) * p.outs + at, acc[i], p.wide_out);
+      if (row + 1 < p.rows) write_one<T>(p.y, int64_t(row + 1) * p.outs + at, acc[i + 1], p.wide_out);
+    }
+  }
+}
+
+// The end of a block's part of a band: to y, or to the workspace; the latest block adds all parts.
+template <class T, int ROWS>
+__device__ __forceinline__ void end_band(const ManyRows& p, float (&acc)[ROWS / 2], int band, int pieces) {
+  const int blocks = gridDim.x, own = blockIdx.x, first = band * p.pieces_a_band, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int block_0 = block_of(pieces, first, blocks), block_1 = block_of(pieces, first + p.pieces_a_band - 1, blocks);
+  if (block_0 != block_1) {
+    // A block has two places in the workspace: one for the band it begins in, one for the band it ends in.
+    const auto place = [&](int block) {
+      const bool begins = first_piece(pieces, block, blocks) / p.pieces_a_band == band;
+      return reinterpret_cast<float4*>(p.partials + (int64_t(block) * 2 + (begins ? 0 : 1)) * kBandRows * ROWS) + threadIdx.x;
+    };
+    float4* mine = place(own);
+#pragma unroll
+    for (int i = 0; i < ROWS / 8; i++) __stcg(mine + i * kWgmmaThreads, float4{acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
+    if (!is_latest(p.counters + band, block_1 - block_0 + 1)) return;
+#pragma unroll
+    for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
+    for (int b = block_0; b <= block_1; b++) {
+      const float4* theirs = place(b);
+#pragma unroll
+      for (int i = 0; i < ROWS / 8; i++) {
+        const float4 v = __ldcg(theirs + i * kWgmmaThreads);
+        acc[4 * i] += v.x, acc[4 * i + 1] += v.y, acc[4 * i + 2] += v.z, acc[4 * i + 3] += v.w;
+      }
+    }
+  }
+  write_unit<T, ROWS>(p, acc, band * kBandUnits + warp, lane);
+}
+
+#if HONE_WARPGROUP
+// The stage after the oldest, once it is there.
+__device__ __forceinline__ const uint8_t* stage_after(const WarpRing& ring) {
+  const bool wraps = ring.tail + 1 == ring.stages;
+  const int stage = wraps ? 0 : ring.tail + 1;
+  barrier_wait(ring.barriers + stage, wraps ? ring.phase ^ 1 : ring.phase);
+  return ring.data + stage * ring.stage_bytes;
+}
+#endif
+
+// Batch `index` of a tile: operands of `BATCH` products of 16 columns.
+template <class T, int BATCH, bool MIN>
+__device__ __forceinline__ void unpack_batch(const uint8_t* tile, int index, uint32_t (&a)[BATCH][4], int lane) {
+  const uint8_t* from = tile + (index * BATCH / 4 * 32 + lane) * 16 + index * BATCH % 4 * 4;
+  uint32_t q[BATCH];
+  if constexpr (BATCH == 4) {
+    const uint4 v = *reinterpret_cast<const uint4*>(from);
+    q[0] = v.x, q[1] = v.y, q[2] = v.z, q[3] = v.w;
+  } else {
+    const uint2 v = *reinterpret_cast<const uint2*>(from);
+    q[0] = v.x, q[1] = v.y;
+  }
+#pragma unroll
+  for (int s = 0; s < BATCH; s++) {
+    Codes<T, 4>::unpack(q + s, a[s]);
+    Codes<T, 4>::make_exact(a[s], MIN ? 0.f : 8.f);
+  }
+}
+
+template <class T, int GROUP, int ROWS, bool MIN>
+__global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_constant__ ManyRows p) {
+#if HONE_WARPGROUP
+  extern __shared__ __align__(128) uint8_t shared[];
+  constexpr int steps = GROUP / 16, batch = steps < 4 ? steps : 4, batches = 8 / batch;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int pieces = p.bands * p.pieces_a_band, blocks = gridDim.x;
+  const int begin = first_piece(pieces, blockIdx.x, blocks), end = first_piece(pieces, blockIdx.x + 1, blocks);
+  uint8_t* slots = shared + (-shared_address(shared) & (kSwizzleBytes - 1));
+  float* sums = reinterpret_cast<float*>(slots + 2 * kSlotBytes<ROWS>);
+  uint8_t* rings = reinterpret_cast<uint8_t*>(sums + (MIN ? 2 * kSlotSums<ROWS> : 0));
+  uint64_t* barriers = reinterpret_cast<uint64_t*>(rings + kBandUnits * p.stages * p.tile_size);
+  WarpRing ring(rings + warp * p.stages * p.tile_size, barriers + warp * p.stages, p.stages, p.tile_size, lane);
+
+  const int64_t unit_bytes = int64_t(p.tiles_a_unit) * p.tile_size;
+  const int band_0 = begin / p.pieces_a_band, at_0 = begin - band_0 * p.pieces_a_band;
+  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes + int64_t(at_0) * p.tile_size;
+  int fetched = begin, fetch_at = at_0;
+  const auto fetch_weights = [&] {
+    if (fetched++ >= end) return;
+    ring.fetch(next, 1, p.tile_size, 0);
+    next += p.tile_size;
+    if (++fetch_at == p.pieces_a_band) fetch_at = 0, next += (kBandUnits - 1) * unit_bytes;
+  };
+  launch_dependents();
+  for (int i = 0; i < p.stages; i++) fetch_weights();
+  wait_for_dependencies();
+
+  Activations<T, ROWS, MIN> x(p);
+  int load_at = at_0;
+  const auto load_x = [&] {
+    x.load(load_at);
+    if (++load_at == p.pieces_a_band) load_at = 0;
+  };
+  load_x();
+  x.store(slots, sums);
+  warpgroup::fence_shared();
+  load_x();
+
+  const uint8_t* tile = ring.wait();
+  uint32_t a[2][batch][4];  // the batch in flight, and the one that is unpacked meanwhile
+  unpack_batch<T, batch, MIN>(tile, 0, a[0], lane);
+  float acc[ROWS / 2] = {}, c[ROWS / 2];
+  int at = at_0, slot = 0;
+  for (int piece = begin; piece < end; piece++, slot ^= 1) {
+    __syncthreads();  // this piece's activations are stored, the products that read the other slot are done
+    const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+    const uint8_t* following = tile;
+#pragma unroll
+    for (int b = 0; b < batches; b++) {
+      warpgroup::pin(c);
+      warpgroup::fence();
+#pragma unroll
+      for (int s = 0; s < batch; s++) {
+        const int step = b * batch + s;
+        warpgroup::Product<T>::run(c, a[b % 2][s], activations + step / 4 * (ROWS * 128 >> 4) + step % 4 * 2, step % steps > 0);
+      }
+      warpgroup::commit();
+      const bool stores = b + 1 == batches && piece + 1 < end;
+      if (stores) following = stage_after(ring);
+      warpgroup::wait<1>();  // the batch before has read its registers
+      unpack_batch<T, batch, MIN>(b + 1 < batches ? tile : following, (b + 1) % batches, a[(b + 1) % 2], lane);
+      warpgroup::pin(a[(b + 1) % 2]);
+      if (stores) {
+        x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, sums + (slot ^ 1) * kSlotSums<ROWS>);
+        warpgroup::fence_shared();
+        __syncwarp();  // keeps the loads behind the fence, which would wait for them
+        load_x();
+      }
+      if ((b + 1) * batch % steps == 0) {
+        warpgroup::wait<0>();
+        warpgroup::pin(c);
+        apply_group<GROUP, ROWS, MIN>(acc, c, tile, sums + slot * kSlotSums<ROWS>, b * batch / steps, lane);
+      }
+    }
+    tile = following;
+    ring.release();
+    fetch_weights();
+    if (++at == p.pieces_a_band || piece + 1 == end) {
+      end_band<T, ROWS>(p, acc, piece / p.pieces_a_band, pieces);
+      at = 0;
+#pragma unroll
+      for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
+    }
+  }
+#endif
+}
+
+template <class T, int ROWS, bool MIN>
+void launch_wgmma_rows(const Linear& c, const Device& device, cudaStream_t stream) {
+  ManyRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
+  p.tiles_a_unit = p.pieces_a_band = (c.cols + kTileCols - 1) / kTileCols;
+  p.bands = int(padded_units(c.outs)) / kBandUnits;
+  p.tile_size = int(tile_bytes(4, c.group, MIN));
+  p.group = c.group, p.wide_out = c.wide_out;
+  // The ring takes what is left of half a multiprocessor: the next kernel may start beside this one if it is small.
+  const int64_t fixed = kSwizzleBytes + 2 * kSlotBytes<ROWS> + (MIN ? 2 * kSlotSums<ROWS> * 4 : 0), stage = kBandUnits * (p.tile_size + 8);
+  const int64_t budget = c.ring_bytes ? c.ring_bytes : device.shared_bytes / 2 - 1536;
+  p.stages = int(std::clamp<int64_t>((budget - fixed) / stage, 2, 12));
+  void (*kernel)(ManyRows) = c.group == 128  ? linear_wgmma<T, 128, ROWS, MIN>
+                             : c.group == 64 ? linear_wgmma<T, 64, ROWS, MIN>
+                                             : linear_wgmma<T, 32, ROWS, MIN>;
+  start(kernel, p, std::min(device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, fixed + p.stages * stage, c, device, stream);
+}
+
+template <class T, int ROWS>
+void launch_wgmma_form(const Linear& c, const Device& device, cudaStream_t stream) {
+  c.has_min ? launch_wgmma_rows<T, ROWS, true>(c, device, stream) : launch_wgmma_rows<T, ROWS, false>(c, device, stream);
+}
+
+template <Type TYPE>
+void launch_wgmma(const Linear& c, const Device& device, cudaStream_t stream) {
+  using T = std::conditional_t<TYPE == Type::f16, __half, __nv_bfloat16>;
+  if (c.rows > 32) return launch_wgmma_form<T, 64>(c, device, stream);
+  c.rows > 16 ? launch_wgmma_form<T, 32>(c, device, stream) : launch_wgmma_form<T, 16>(c, device, stream);
+}
+
+}  // namespace hone::cuda

@@ -1,0 +1,5 @@
+import { GroupsPage } from "./groups-page";
+
+export default function SessionsPage() {
+  return <GroupsPage kind="sessions" />;
+}

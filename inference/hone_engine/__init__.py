@@ -1,0 +1,1 @@
+"""A local language-model engine: quantized weights, paged attention, continuous batching."""

@@ -1,0 +1,1 @@
+"""Quantization: weights to groups of small codes."""

@@ -1,0 +1,1 @@
+"""Hone: prompts, traces and scores for language-model work."""

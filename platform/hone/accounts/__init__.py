@@ -1,0 +1,1 @@
+"""Users, organizations, projects, roles, API keys."""

@@ -1,0 +1,1 @@
+"""Prompts edited together: shared documents, rooms, presence, history."""

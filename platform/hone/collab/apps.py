@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class CollabConfig(AppConfig):
+    name = "hone.collab"
+    label = "collab"

@@ -1,0 +1,75 @@
+"""Who may enter a room."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import signing
+
+from hone.accounts.api.scope import access_of_scope
+from hone.accounts.models import User
+from hone.accounts.selectors import Access, access_of_user
+from hone.collab.core.tokens import SALT, TOKEN_S
+from hone.collab.selectors import draft_get
+from hone.common.asgi import Scope, headers
+from hone.common.errors import ForbiddenError, NotFoundError, UnauthenticatedError
+
+RECHECK_S: Final = 60.0  # a change of members is told at once
+
+
+@dataclass(slots=True)
+class Entrance:
+    """What came with a request to enter; `user_id` once a token was good."""
+
+    scope: Scope
+    draft: str
+    token: str
+    user_id: int | None = None
+
+    @property
+    def draft_id(self) -> uuid.UUID:
+        return uuid.UUID(self.draft)
+
+
+def access_of_room(entrance: Entrance) -> Access:
+    """The person's access to the draft's project; raises HoneError where there is none."""
+    draft = draft_get(entrance.draft)
+    entrance.draft = str(draft.pk)
+    slug = draft.project.slug
+    if entrance.token:
+        return access_of_user(_user_of_token(entrance), slug)
+    _check_origin(entrance.scope)
+    return access_of_scope({**entrance.scope, "type": "http", "method": "GET"}, slug)
+
+
+def _user_of_token(entrance: Entrance) -> User:
+    if entrance.user_id is None:
+        entrance.user_id = token_read(entrance.token, entrance.draft)
+    user = User.objects.filter(pk=entrance.user_id, is_active=True).first()
+    if user is None:
+        raise UnauthenticatedError("The token's person has no account any more")
+    return user
+
+
+def token_read(token: str, draft: str) -> int:
+    """The person that a token lets into a draft; raises UnauthenticatedError."""
+    try:
+        found: Any = signing.loads(token, salt=SALT, max_age=TOKEN_S)
+    except signing.BadSignature:
+        raise UnauthenticatedError("The token is not valid, or older than a minute") from None
+    if found["draft"] != draft:
+        raise NotFoundError("The token is for another draft")
+    return int(found["user"])
+
+
+def _check_origin(scope: Scope) -> None:
+    """A page of another site may not use the visitor's cookie."""
+    given = headers(scope)
+    origin = given.get("origin")
+    if origin is None or "authorization" in given:
+        return
+    known = {given.get("host", ""), urlsplit(settings.HONE_URL).netloc}
+    if urlsplit(origin).netloc not in known:
+        raise ForbiddenError(f"Pages of {origin[:80]!r} may not open this room")

@@ -1,0 +1,1 @@
+"""Settings, URL table and process entry points. Nothing imports this package."""

@@ -1,0 +1,1 @@
+"""One module an environment: dev, prod and test build on base."""

@@ -1,0 +1,1 @@
+"""The REST edge of datasets and runs, our own and the public one."""

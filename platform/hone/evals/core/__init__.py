@@ -1,0 +1,1 @@
+"""Plain Python of datasets and runs."""

@@ -1,0 +1,1 @@
+"""The /v1 door: OpenAI-style requests, relayed and traced."""

@@ -1,0 +1,1 @@
+"""Plain Python: no Django, time and randomness come in as arguments."""

@@ -1,0 +1,1 @@
+"""Writes: connections, completions, runs, and the local engines' own rows."""

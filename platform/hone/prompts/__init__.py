@@ -1,0 +1,1 @@
+"""Prompts, their versions and labels."""

@@ -1,0 +1,1 @@
+"""A trace for each request: `asgi.HoneMiddleware`, `wsgi.HoneMiddleware`, `django.middleware`."""

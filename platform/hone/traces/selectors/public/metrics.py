@@ -1,0 +1,144 @@
+"""Figures over a time: one row for each combination of dimensions."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from hone.common.conditions import Condition, conditions_sql
+from hone.common.errors import InvalidError
+from hone.common.public import stamp
+from hone.traces.core.metrics import Metric, MetricsQuery
+from hone.traces.selectors.public.rolled import rolled_rows
+from hone.traces.selectors.public.views import VIEWS, View
+from hone.traces.selectors.query import fetch_slow
+
+TIME: Final = "time_dimension"
+_AGGREGATES: Final = {
+    "sum": "sum({0})",
+    "avg": "avg({0})",
+    "count": "count({0})",
+    "max": "max({0})",
+    "min": "min({0})",
+    "uniq": "count(DISTINCT {0})",
+    **{
+        f"p{percent}": f"percentile_cont({percent / 100}) WITHIN GROUP (ORDER BY {{0}})"
+        for percent in (50, 75, 90, 95, 99)
+    },
+    "histogram": "array_agg({0}) FILTER (WHERE {0} IS NOT NULL)",
+}
+
+
+def metrics_rows(
+    project_id: int, query: MetricsQuery, conditions: Sequence[Condition]
+) -> list[dict[str, Any]]:
+    """The answer, at most `query.row_limit` rows; raises InvalidError for what a view has not."""
+    view = VIEWS.get(query.view)
+    if view is None:
+        raise InvalidError(f"view: want one of {', '.join(VIEWS)}", field="view")
+    names, expressions = _dimensions(view, query)
+    order = _order(query, names)
+    keys = [*names, *(metric.name for metric in query.metrics)]
+    for metric in query.metrics:
+        _measure(view, metric)
+    rows = rolled_rows(project_id, query, conditions, order)
+    if rows is None:
+        rows = _read(project_id, query, conditions, expressions, order)
+    return [dict(zip(keys, map(_plain(query), keys, row), strict=True)) for row in rows]
+
+
+def _read(
+    project_id: int,
+    query: MetricsQuery,
+    conditions: Sequence[Condition],
+    expressions: Sequence[str],
+    order: str,
+) -> list[tuple[Any, ...]]:
+    """The answer from the rows themselves."""
+    view = VIEWS[query.view]
+    clause, values = conditions_sql(conditions, view.columns)
+    metrics = [_AGGREGATES[m.aggregation].format(f"m{n}") for n, m in enumerate(query.metrics)]
+    measures = [f"({_measure(view, m)}) AS m{n}" for n, m in enumerate(query.metrics)]
+    inner = [f"{expression} AS d{n}" for n, expression in enumerate(expressions)]
+    groups = [f"d{n}" for n in range(len(expressions))]
+    sql = (
+        f"SELECT {', '.join([*groups, *metrics])} FROM ("
+        f"SELECT {', '.join([*inner, *measures])} FROM {view.scope}"
+        f" AND {view.time} >= %s AND {view.time} < %s AND {clause}) AS facts"
+        + (f" GROUP BY {', '.join(groups)}" if groups else "")
+        + f" ORDER BY {order} LIMIT %s"
+    )
+    return fetch_slow(sql, [project_id, query.start, query.end, *values, query.row_limit])
+
+
+def _measure(view: View, metric: Metric) -> str:
+    if metric.measure not in view.measures:
+        known = ", ".join(view.measures)
+        raise InvalidError(f"metrics: {metric.measure!r} is not one of {known}", field="metrics")
+    return view.measures[metric.measure]
+
+
+def _dimensions(view: View, query: MetricsQuery) -> tuple[list[str], list[str]]:
+    """Names and expressions of what rows are grouped by."""
+    names, expressions = [], []
+    if query.granularity is not None:
+        names.append(TIME)
+        local = f"{view.time} AT TIME ZONE 'UTC'"
+        expressions.append(f"date_trunc('{query.granularity}', {local}) AT TIME ZONE 'UTC'")
+    for name in query.dimensions:
+        if name not in view.dimensions:
+            known = ", ".join(view.dimensions)
+            raise InvalidError(f"dimensions: {name!r} is not one of {known}", field="dimensions")
+        names.append(name)
+        is_list = name in view.lists
+        expression = view.dimensions[name]
+        expressions.append(
+            f"unnest(CASE WHEN cardinality({expression}) > 0 THEN {expression}"
+            " ELSE ARRAY[NULL::text] END)"
+            if is_list
+            else expression
+        )
+    return names, expressions
+
+
+def _order(query: MetricsQuery, names: list[str]) -> str:
+    """By what is asked, else by time, else by the first metric, largest first."""
+    places = {name: place for place, name in enumerate(names, 1)}
+    places |= {m.name: place for place, m in enumerate(query.metrics, len(names) + 1)}
+    if not query.order:
+        return "1" if query.granularity else f"{len(names) + 1} DESC NULLS LAST"
+    parts = []
+    for order in query.order:
+        if order.field not in places:
+            raise InvalidError(f"orderBy: {order.field!r} is not in the answer", field="orderBy")
+        parts.append(f"{places[order.field]} {'DESC' if order.descends else 'ASC'} NULLS LAST")
+    return ", ".join(parts)
+
+
+def _plain(query: MetricsQuery) -> Any:
+    histograms = {m.name for m in query.metrics if m.aggregation == "histogram"}
+
+    def plain(key: str, value: Any) -> Any:
+        if key in histograms:
+            return histogram([float(v) for v in value or []], query.bins)
+        if isinstance(value, Decimal):
+            return float(value)
+        if isinstance(value, datetime):
+            return stamp(value)
+        return value
+
+    return plain
+
+
+def histogram(values: Sequence[float], bins: int) -> list[list[float]]:
+    """`bins` equal parts of the range of `values`: [lower, upper, how many]."""
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    if low == high:
+        return [[low, high, len(values)]]
+    width = (high - low) / bins
+    counts = [0] * bins
+    for value in values:
+        counts[min(bins - 1, int((value - low) / width))] += 1
+    return [[low + n * width, low + (n + 1) * width, count] for n, count in enumerate(counts)]
