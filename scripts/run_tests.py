@@ -25,6 +25,9 @@ ONCE = (
     "tests/e2e/browser/test_browser_axe.py",
 )
 REDIS = os.environ.get("HONE_CI_REDIS", "redis://127.0.0.1:6379")
+# Thousands of tests with real processes on two busy cores: one that fails gets a second try, and
+# every second try is printed, so that an unsteady test is seen and mended and fails no whole run.
+SECOND_TRY = ("--reruns", "1", "--reruns-delay", "2", "-rsR")
 
 
 @contextmanager
@@ -64,11 +67,11 @@ def own_redis() -> Iterator[str | None]:
 
 
 def pytest(title: str, *arguments: str, **environment: str | None) -> int:
-    """One pytest run, with the reasons of skipped tests printed; returns its exit code."""
+    """One pytest run that tells reasons of skipped tests and second tries; returns its exit code."""
     sys.stdout.write(f"\n=== {title}\n")
     sys.stdout.flush()
     env = os.environ | {name: value for name, value in environment.items() if value is not None}
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "--durations=15", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", *SECOND_TRY, "--durations=15", *arguments]
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
