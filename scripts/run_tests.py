@@ -67,7 +67,7 @@ def own_redis() -> Iterator[str | None]:
 
 
 def pytest(title: str, *arguments: str, **environment: str | None) -> int:
-    """One pytest run that tells reasons of skipped tests and second tries; returns its exit code."""
+    """One pytest run that tells what was skipped or tried twice; returns its exit code."""
     sys.stdout.write(f"\n=== {title}\n")
     sys.stdout.flush()
     env = os.environ | {name: value for name, value in environment.items() if value is not None}
