@@ -12,7 +12,7 @@
 // 8 take 76.
 // Nothing truncates: tokens are walked in the order of ids, as the CPU does.
 // Typical-p keeps no beginning but a band: the tokens whose surprise is nearest to the average. How far it reaches is found by halving the
-// bits of that distance, 31 sums of the weight inside; what is left is walked in the order of ids. Never run on a GPU so far.
+// bits of that distance, 31 sums of the weight inside; what is left is walked in the order of ids.
 #pragma once
 #include "kernels/sampling/row.cuh"
 
@@ -248,7 +248,10 @@ class Ranks {
   int turn_ = 0;
 };
 
-constexpr float kSurpriseUnits = 8192.f;  // of a nat, so that sums of weight times surprise fit 64 bits
+// Surprise in 2^-26 nats, sums of weight times surprise in 2^-45: they fit 64 bits for kMaxVocab tokens (weight 2^32 e^-s times s is at
+// most 0.37 * 2^32). With coarser units the average of nearly equal logits fell beside the band.
+constexpr float kSurpriseUnits = 67108864.f;
+constexpr int kSurpriseShift = 13;
 constexpr uint32_t kFurthest = 0x42000000u;  // 32.f: beyond any surprise of a token that has weight
 
 // Typical-p of the tokens up to and with `last` (-1: all) that have min_p.
@@ -264,11 +267,11 @@ __device__ int draw_typical(const Logits<T>& row, const SampleRow& s, const Team
   uint64_t own = 0, own_sum = 0, mass, sum;
   row.each(team, [&](int id, float x) {
     const uint64_t w = weight(id, x);
-    if (w) own += w, own_sum += w * uint64_t(surprise(x) * kSurpriseUnits + 0.5f);
+    if (w) own += w, own_sum += (w * uint64_t(surprise(x) * kSurpriseUnits + 0.5f)) >> kSurpriseShift;
   });
   team.sum_before(own, mass);
   team.sum_before(own_sum, sum);
-  const float mean = float(double(sum) / double(mass) / double(kSurpriseUnits));
+  const float mean = float(double(sum) / double(mass) / double(kSurpriseUnits / float(1 << kSurpriseShift)));
   const auto inside = [&](int id, float x, uint32_t reach) -> uint64_t {
     const uint64_t w = weight(id, x);
     const float away = surprise(x) - mean;

@@ -64,7 +64,7 @@ def logits(kind: str, rows: int, vocab: int, dtype: torch.dtype) -> torch.Tensor
     elif kind == "peaked":
         x[:, vocab // 2] += 40
     elif kind == "masked":
-        x[:, vocab // 3 :] = float("-inf")
+        x[:, max(1, vocab // 3) :] = float("-inf")
     return x.to(dtype)
 
 
