@@ -10,7 +10,7 @@ import { useIsPhone } from "@/hooks/use-media";
 import { useMay, useProject } from "@/hooks/use-project";
 import { useUrlValue } from "@/hooks/use-url";
 import { announce } from "@/lib/announce";
-import { messageOf } from "@/lib/api/client";
+import { ApiError, messageOf } from "@/lib/api/client";
 import { togetherHref } from "@/lib/api/prompts";
 import type { Prompt } from "@/lib/api/types";
 
@@ -18,6 +18,7 @@ import { useArchive, useDeletePrompt } from "./api";
 import { batchHref, playgroundHref } from "./links";
 
 const Confirm = lazy(() => import("@/components/confirm"));
+const Included = lazy(() => import("./included-dialog"));
 const TagsDialog = lazy(() => import("./tags-dialog"));
 
 interface ActionsProps {
@@ -87,8 +88,15 @@ function Dialogs({ dialog, name, version, tags, onGone, onClose }: ActionDialogs
   });
   const confirmed = () =>
     remove.mutate(undefined, {
-      onError: (error) => announce(`Not deleted: ${messageOf(error)}`, "error"),
+      onError: (error) => (isIncluded(error) ? undefined : announce(`Not deleted: ${messageOf(error)}`, "error")),
     });
+  if (isIncluded(remove.error)) {
+    return (
+      <Suspense>
+        <Included name={name} error={remove.error} onClose={onClose} />
+      </Suspense>
+    );
+  }
   return (
     <Suspense>
       {dialog === "tags" && <TagsDialog name={name} tags={tags} onClose={onClose} />}
@@ -96,6 +104,8 @@ function Dialogs({ dialog, name, version, tags, onGone, onClose }: ActionDialogs
     </Suspense>
   );
 }
+
+const isIncluded = (error: unknown): error is ApiError => error instanceof ApiError && error.code === "included";
 
 const whatGoes = (versions: number) => `All ${versions === 1 ? "of it" : `${versions} versions`} and its labels go. Code that calls it fails. Traces that used it stay.`;
 

@@ -6,6 +6,8 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly field: string | null = null,
+    /** The error as the server wrote it, with what only some have. */
+    readonly told: object = {},
   ) {
     super(message);
     this.name = "ApiError";
@@ -31,7 +33,7 @@ export async function errorFrom(response: Response): Promise<ApiError> {
   try {
     const { error } = JSON.parse(text) as { error: Record<string, string | null> };
     const code = error.code ?? error.type ?? "error";
-    return new ApiError(response.status, code, error.message ?? code, error.field ?? error.param);
+    return new ApiError(response.status, code, error.message ?? code, error.field ?? error.param, error);
   } catch {
     return new ApiError(response.status, "http", `The server answered ${response.status} ${response.statusText}`.trim());
   }

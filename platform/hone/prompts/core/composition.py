@@ -4,6 +4,7 @@
 `@@@langfusePrompt:name=NAME|version=3@@@` and `…|label=LABEL@@@`, as Langfuse's prompts have it.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,6 +63,20 @@ def composed(template: Template, read: Callable[[Reference], Part]) -> Composed:
         return _TAG.sub(lambda found: inner(_reference(found), above), text)
 
     return Composed(_texts_changed(template, lambda text: replaced(text, ("",))), parts)
+
+
+def references(template: Template) -> list[Reference]:
+    """What the tags of a template name, in order; a tag that names nothing valid is left out."""
+    found: list[Reference] = []
+
+    def seen(text: str) -> str:
+        for tag in _TAG.finditer(text):
+            with contextlib.suppress(InvalidError):
+                found.append(_reference(tag))
+        return text
+
+    _texts_changed(template, seen)
+    return found
 
 
 def has_tags(template: Template) -> bool:
