@@ -1,5 +1,6 @@
 """Several drafts of a prompt: listed, renamed, closed, merged with each other and with versions."""
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hone.collab.core import relayed
 from hone.collab.core.change import document_change
 from hone.collab.core.resolve import Resolved
 from hone.collab.core.shape import Shape, document_made, document_open, document_read
-from hone.collab.models import DraftMoment
+from hone.collab.models import DraftMoment, DraftUpdate
 from hone.collab.selectors import document_of, draft_content, draft_since
 from hone.collab.services import Edit, edits_append
 
@@ -97,6 +98,8 @@ def test_a_draft_takes_in_another_without_a_conflict(as_bob, make_draft) -> None
     answer = merge(as_bob, main.pk, draft=other)
     assert answer.status_code == 200, answer.content
     assert said(main.pk) == "One!\nTwo.\nThree, four.\n"
+    logged = DraftUpdate.objects.get(draft=main, seq=answer.json()["seq"])
+    assert b64decode(answer.json()["update"]) == bytes(logged.update), "the edit, to be undone"
     assert said(other) == "One.\nTwo.\nThree, four.\n"
     assert DraftMoment.objects.filter(draft=main, seq=1).exists(), "what it said before is kept"
     again = as_bob.get(f"{DRAFTS}/{main.pk}/merge?draft={other}").json()

@@ -13,32 +13,34 @@ import { diffWords } from "@/lib/diff";
 
 import { ConflictBox, type Names } from "./merge-conflict";
 import { mergeQuery, useMerge, type MergeWith } from "./review-api";
+import type { Room } from "./room";
 
 interface MergeViewProps {
   draft: Pick<Draft, "id" | "name">;
   source: MergeWith;
+  room: Room;
   onClose: () => void;
 }
 
 type Choices = Record<string, MergeChoice>;
 
 /** Another draft or version and this one as one text: what each side changed, and what must be decided. */
-export default function MergeView({ draft, source, onClose }: MergeViewProps) {
+export default function MergeView({ draft, source, room, onClose }: MergeViewProps) {
   const { slug } = useProject();
   const merge = useQuery(mergeQuery(slug, draft.id, source));
   useHotkey("Escape", "Back to the draft", onClose);
   return (
     <div className="mg">
       <Loaded query={merge} what="The merge">
-        {(found) => <Merging merge={found} draft={draft} source={source} refresh={() => void merge.refetch()} onClose={onClose} />}
+        {(found) => <Merging merge={found} draft={draft} source={source} room={room} refresh={() => void merge.refetch()} onClose={onClose} />}
       </Loaded>
     </div>
   );
 }
 
-function Merging({ merge, draft, source, refresh, onClose }: MergeViewProps & { merge: Merge; refresh: () => void }) {
+function Merging({ merge, draft, source, room, refresh, onClose }: MergeViewProps & { merge: Merge; refresh: () => void }) {
   const may = useMay("member");
-  const apply = useMerge(draft.id);
+  const apply = useMerge(draft.id, room);
   const [choices, setChoices] = useState<Choices>({});
   const decided = merge.conflicts.filter(({ id }) => choices[id]).length;
   const ready = may && merge.is_changed && decided === merge.conflicts.length;
@@ -49,7 +51,7 @@ function Merging({ merge, draft, source, refresh, onClose }: MergeViewProps & { 
       { source, choices: known },
       {
         onSuccess: () => {
-          announce(`${capital(merge.source)} merged`);
+          announce(`${capital(merge.source)} merged; undo takes it back`);
           onClose();
         },
         onError: refresh,

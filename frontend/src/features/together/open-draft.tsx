@@ -89,7 +89,7 @@ function Desk({ room, state, draft, name }: { room: Room; state: RoomState; draf
       )}
       {source && (
         <Suspense fallback={<Skeleton rows={6} />}>
-          <MergeView draft={draft} source={source} onClose={() => setMerging(null, true)} />
+          <MergeView draft={draft} source={source} room={room} onClose={() => setMerging(null, true)} />
         </Suspense>
       )}
       <div className="t-editor" ref={desk} hidden={source !== null || isPast}>

@@ -5,6 +5,8 @@ import { announce } from "@/lib/announce";
 import { api, inProject, withQuery } from "@/lib/api/client";
 import type { DraftComment, DraftContent, DraftRow, Merge, MergeChoice, PromptVersion, Proposal as ProposalRow, ProposalStand } from "@/lib/api/types";
 
+import type { Room } from "./room";
+
 const keyOf = (project: string, draft: string, ...rest: string[]) => ["project", project, "drafts", draft, ...rest];
 
 /** One draft by its id, with what the others in its room see of the reader. */
@@ -120,12 +122,22 @@ export function useProposal(draft: string) {
   };
 }
 
-export function useMerge(draft: string) {
+/** Merges; to whoever did it the merge is one step, which undo takes back. */
+export function useMerge(draft: string, room: Room) {
   const { slug } = useProject();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ source, choices }: { source: MergeWith; choices: Record<string, MergeChoice> }) =>
-      api.post<{ seq: number; base_version: number | null }>(inProject(slug, "drafts", draft, "merge"), { ...source, choices }),
+    mutationFn: async ({ source, choices }: { source: MergeWith; choices: Record<string, MergeChoice> }) => {
+      const { watchMerge } = await import("./undo-merge"); // this file is in the page's first load, Yjs is not
+      const watch = watchMerge(room);
+      try {
+        const merged = await api.post<{ update: string }>(inProject(slug, "drafts", draft, "merge"), { ...source, choices });
+        watch.done(Uint8Array.from(atob(merged.update), (char) => char.charCodeAt(0)));
+      } catch (error) {
+        watch.failed();
+        throw error;
+      }
+    },
     onSettled: () => refreshReview(queries, slug, draft),
   });
 }

@@ -2711,6 +2711,8 @@ export interface components {
         MergeApplied: {
             seq: number;
             base_version: number | null;
+            /** @description The edit of the document, as Yjs encodes it, in base64: one step to undo */
+            update: string;
         };
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
         MergeApplyRequest: {

@@ -74,6 +74,9 @@ class MergeApply(Body):
 class MergeApplied(Body):
     seq = serializers.IntegerField()
     base_version = serializers.IntegerField(allow_null=True)
+    update = serializers.CharField(  # type: ignore[assignment]
+        help_text="The edit of the document, as Yjs encodes it, in base64: one step to undo"
+    )
 
 
 class DraftUpdate(Body):

@@ -1,7 +1,7 @@
 """Merges, comments and proposals of a draft."""
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -62,9 +62,15 @@ class DraftMergeView(DraftView):
         found = self.draft(draft)
         source = self.source(found, fields.get("draft"), fields.get("version"))
         choices = {key: choice_of(value) for key, value in (fields.get("choices") or {}).items()}
-        seq = merge_apply(draft=found, source=source, choices=choices, author=self.author())
+        applied = merge_apply(draft=found, source=source, choices=choices, author=self.author())
         base = self.draft(draft).base
-        return Response({"seq": seq, "base_version": base.number if base else None})
+        return Response(
+            {
+                "seq": applied.seq,
+                "base_version": base.number if base else None,
+                "update": b64encode(applied.update).decode(),
+            }
+        )
 
     def source(self, draft: Draft, other: object, version: int | None) -> Source:
         if (other is None) == (version is None):

@@ -51,6 +51,14 @@ class Prepared:
     base: PromptVersion | None
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a merge did: the log's number after it, and the edit as the log has it."""
+
+    seq: int
+    update: bytes
+
+
 def merge_prepare(draft: Draft, source: Source) -> Prepared:
     """The merge as both are now; raises InvalidError where they cannot be merged."""
     try:
@@ -116,8 +124,8 @@ def _line(pk: int | None, parents: Mapping[int, int | None]) -> list[int]:
 @transaction.atomic
 def merge_apply(
     *, draft: Draft, source: Source, choices: Mapping[str, Choice], author: Author
-) -> int:
-    """Bring the source in, as edits of the draft's document; the log's number after it.
+) -> Applied:
+    """Bring the source in, as edits of the draft's document.
 
     Raises ConflictError where a conflict has no choice: it is new, or what it is about has changed
     since the choice was made. What else was written meanwhile is merged, too.
@@ -143,7 +151,8 @@ def merge_apply(
         raise InvalidError(f"choices: {error}", field="choices") from None
     state = document.get_update()
     moment_keep(draft_id=locked.pk, seq=since.seq, state=state, since=locked.snapshot_seq)
-    seq = _append(locked.pk, document_change(document, resolved), author)
+    update = document_change(document, resolved)
+    seq = _append(locked.pk, update, author)
     DraftMerge.objects.create(
         draft=locked,
         source=source.draft,
@@ -155,7 +164,7 @@ def merge_apply(
     )
     _move_base(locked, source, prepared.base)
     draft_changed(draft)
-    return seq
+    return Applied(seq, update)
 
 
 def _append(draft_id: uuid.UUID, update: bytes, author: Author) -> int:
