@@ -29,7 +29,11 @@ const PLACES = [
 ] as const;
 
 /** Pages that are reached from a place and belong to it. */
-const ALSO: Record<string, readonly string[]> = { traces: ["observations", "sessions", "users", "compare"] };
+const ALSO: Record<string, readonly string[]> = {
+  traces: ["observations", "sessions", "users", "compare"],
+  prompts: ["together"],
+  datasets: ["experiments"],
+};
 
 type Floating = "palette" | "keys" | null;
 

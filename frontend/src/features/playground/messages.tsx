@@ -3,7 +3,7 @@ import { Plus, Trash2 } from "lucide-react";
 import { Button, IconButton } from "@/components/button";
 import { Select } from "@/components/field";
 import { JsonTree } from "@/components/json-tree";
-import { PromptArea } from "@/components/prompt-area";
+import { Includes, PromptArea } from "@/components/prompt-area";
 
 import { keyed, type DraftMessage } from "./draft";
 
@@ -31,6 +31,7 @@ export function Messages({ messages, onChange }: MessagesProps) {
           </header>
           {message.rest && <Rest rest={message.rest} />}
           <PromptArea aria-label={`Text of message ${index + 1}`} placeholder="Write the message; {{name}} makes a variable" value={message.content} onChange={(event) => change(message.key, { content: event.target.value })} />
+          <Includes text={message.content} />
         </section>
       ))}
       <Button variant="quiet" size="small" className="message-add" icon={<Plus size={14} />} onClick={add}>

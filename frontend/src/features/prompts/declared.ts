@@ -11,6 +11,12 @@ export interface Declaration {
 
 export type Inputs = Record<string, Declaration>;
 
+/** The declared names; null where nothing is declared, so that nothing is marked as missing. */
+export function declaredIn(inputs: Inputs | undefined): ReadonlySet<string> | null {
+  const names = Object.keys(inputs ?? {});
+  return names.length === 0 ? null : new Set(names);
+}
+
 /** An example as it stands in a field: texts as they are, all else as JSON. */
 export const exampleText = (example: unknown): string => (example === undefined || example === null ? "" : typeof example === "string" ? example : JSON.stringify(example));
 

@@ -1,14 +1,15 @@
 import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
-import { useId, useRef, useState } from "react";
+import { useId, useMemo, useRef, useState } from "react";
 
 import { Button, IconButton } from "@/components/button";
 import { Select } from "@/components/field";
 import { JsonTree } from "@/components/json-tree";
-import { PromptArea, PromptText } from "@/components/prompt-area";
+import { DeclaredContext, Includes, PromptArea, PromptText } from "@/components/prompt-area";
 import type { Message } from "@/lib/api/types";
 
 import { ConfigForm } from "./config-form";
 import { isPlain, moved, nextRole, ROLES, type Content } from "./content";
+import { declaredIn } from "./declared";
 
 interface EditorProps {
   content: Content;
@@ -17,15 +18,18 @@ interface EditorProps {
 }
 
 export function Editor({ content, onChange, readOnly }: EditorProps) {
+  const declared = useMemo(() => declaredIn(content.inputs), [content.inputs]);
   return (
-    <div className="p-editor">
-      <ConfigForm config={content.config} onChange={(config) => onChange({ ...content, config })} readOnly={readOnly} />
-      {typeof content.prompt === "string" ? (
-        <TextBody text={content.prompt} readOnly={readOnly} onChange={(prompt) => onChange({ ...content, prompt })} />
-      ) : (
-        <ChatBody messages={content.prompt} readOnly={readOnly} onChange={(prompt) => onChange({ ...content, prompt })} />
-      )}
-    </div>
+    <DeclaredContext value={declared}>
+      <div className="p-editor">
+        <ConfigForm config={content.config} onChange={(config) => onChange({ ...content, config })} readOnly={readOnly} />
+        {typeof content.prompt === "string" ? (
+          <TextBody text={content.prompt} readOnly={readOnly} onChange={(prompt) => onChange({ ...content, prompt })} />
+        ) : (
+          <ChatBody messages={content.prompt} readOnly={readOnly} onChange={(prompt) => onChange({ ...content, prompt })} />
+        )}
+      </div>
+    </DeclaredContext>
   );
 }
 
@@ -33,6 +37,7 @@ function TextBody({ text, onChange, readOnly }: { text: string; onChange: (text:
   return (
     <section className="p-message p-message-text" aria-label="Text">
       {readOnly ? <PromptText text={text} /> : <PromptArea aria-label="Text of the prompt" placeholder="Write the prompt. {{name}} is filled in by the caller." value={text} onChange={(event) => onChange(event.target.value)} />}
+      {!readOnly && <Includes text={text} />}
     </section>
   );
 }
@@ -126,6 +131,7 @@ function MessageEditor({ message, place: { index, count }, readOnly, onChange, o
         </span>
       </header>
       <PromptArea aria-label={label} placeholder={PLACEHOLDERS[message.role] ?? "What this message says"} value={message.content} onChange={(event) => onChange({ ...message, content: event.target.value })} />
+      <Includes text={message.content} />
     </section>
   );
 }

@@ -14,12 +14,12 @@ import { Preview } from "./preview";
 import { SaveBar } from "./save-bar";
 import { useWorkspace, type Side, type Workspace } from "./use-workspace";
 import { VersionBar } from "./version-bar";
-import { Versions } from "./versions";
 
 const Confirm = lazy(() => import("@/components/confirm"));
 const Compare = lazy(() => import("./compare-view"));
 const CodeTab = lazy(async () => ({ default: (await import("./code-tab")).CodeTab }));
 const RoleNote = lazy(async () => ({ default: (await import("@/components/role-note")).RoleNote }));
+const Versions = lazy(async () => ({ default: (await import("./versions")).Versions }));
 const Measures = lazy(() => import("./measures-tab"));
 
 interface WorkspaceProps {
@@ -66,7 +66,11 @@ export function PromptWorkspace({ name, versions }: WorkspaceProps) {
             id: "versions",
             label: "Versions",
             count: versions.length,
-            content: <Versions name={name} work={work} marked={marked} onMark={setMarked} onCompare={compare} onEditFrom={editFrom} />,
+            content: (
+              <Suspense fallback={<Skeleton />}>
+                <Versions name={name} work={work} marked={marked} onMark={setMarked} onCompare={compare} onEditFrom={editFrom} />
+              </Suspense>
+            ),
           },
           {
             id: "measures",
