@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { blank, fromObservation, fromVersion, requestOf, type Draft } from "@/features/playground/draft";
+import { blank, fromObservation, fromVersion, limitOf, requestOf, type Draft } from "@/features/playground/draft";
 import { isPacked, packed, unpacked } from "@/features/playground/share";
 import { readAnswer, structureOf } from "@/features/playground/structure";
 import { valuesOf } from "@/features/playground/values";
@@ -17,8 +17,19 @@ describe("a draft", () => {
   });
   it("lets a column ask for another version with that version's variables", () => {
     const draft = { ...fromVersion("greet", version), variables: { who: "Ada", mood: "gay" } };
-    const sent = requestOf(draft, "m", { parameters: {}, version: 1 }, [{ role: "user", content: "{{mood}}?" }]);
+    const first = { version: 1, prompt: "{{mood}}?", config: { max_tokens: 9 } } as unknown as PromptVersion;
+    const sent = requestOf(draft, "m", { parameters: {}, version: 1 }, [version, first]);
     expect(sent).toMatchObject({ prompt: "greet@1", variables: { mood: "gay" } });
+  });
+  it("is bounded where neither the prompt nor the parameters say how long an answer may be", () => {
+    const first = { version: 1, prompt: "Hi", config: { max_tokens: 9 } } as unknown as PromptVersion;
+    const draft = fromVersion("greet", version);
+    const sent = (parameters: Record<string, string>, number: number | null) => requestOf(draft, "m", { parameters, version: number }, [version, first]).max_tokens;
+    expect(request(blank()).max_tokens).toBe(1024);
+    expect(sent({}, null)).toBe(1024);
+    expect(sent({ max_tokens: "7" }, null)).toBe(7);
+    expect(sent({}, 1)).toBeUndefined(); // the version's own config says it, to the server
+    expect(limitOf(draft, 1, [version, first])).toEqual({ tokens: 9, isOwn: false });
   });
   it("sends a past call again with its tools and tool calls", () => {
     const calls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];

@@ -2,7 +2,7 @@ import { ArrowUpRight, DatabaseZap, FlaskConical } from "lucide-react";
 import { lazy, Suspense, useMemo, useState } from "react";
 
 import { Badge, ModelTag } from "@/components/badge";
-import { IconButton } from "@/components/button";
+import { Button, IconButton } from "@/components/button";
 import { CopyButton } from "@/components/copy";
 import { Link } from "@/components/link";
 import { Empty, Failure } from "@/components/states";
@@ -26,9 +26,11 @@ interface AnswersProps {
   schema: unknown;
   /** The text that the newest answer is compared with. */
   against?: string;
+  /** Runs it once more, with at most so many tokens. */
+  onRaise?: (tokens: number) => void;
 }
 
-export function Answers({ label, answers, schema, against }: AnswersProps) {
+export function Answers({ label, answers, schema, against, onRaise }: AnswersProps) {
   if (answers.length === 0) {
     return (
       <Empty icon={<FlaskConical size={24} />} title="Run to see an answer">
@@ -39,19 +41,19 @@ export function Answers({ label, answers, schema, against }: AnswersProps) {
   return (
     <div className="answers" tabIndex={0} role="region" aria-label={label}>
       {answers.map((answer, index) => (
-        <AnswerView key={answer.id} answer={answer} schema={schema} against={index === 0 ? against : undefined} />
+        <AnswerView key={answer.id} answer={answer} schema={schema} against={index === 0 ? against : undefined} onRaise={index === 0 ? onRaise : undefined} />
       ))}
     </div>
   );
 }
 
-function AnswerView({ answer, schema, against }: { answer: Answer; schema: unknown; against: string | undefined }) {
+function AnswerView({ answer, schema, against, onRaise }: { answer: Answer; schema: unknown; against: string | undefined; onRaise: AnswersProps["onRaise"] }) {
   const running = isRunning(answer);
   return (
     <article className="answer" data-state={answer.state} aria-label={`Answer ${answer.id}`} aria-busy={running}>
       <header>
         <ModelTag model={answer.model} color={modelColor(answer.model)} />
-        <Ending answer={answer} />
+        <Ending answer={answer} onRaise={onRaise} />
         <span className="answer-actions">
           {answer.text && <CopyButton text={answer.text} label="Copy answer" />}
           {!running && answer.traceId && <Keep traceId={answer.traceId} />}
@@ -120,10 +122,24 @@ function Keep({ traceId }: { traceId: string }) {
   );
 }
 
-function Ending({ answer }: { answer: Answer }) {
+/** Twice as much, where it is known how much that was. */
+const raised = ({ counted, tokens }: Answer): number => (counted && tokens > 0 ? tokens * 2 : 2048);
+
+function Ending({ answer, onRaise }: { answer: Answer; onRaise: AnswersProps["onRaise"] }) {
   if (answer.state === "stopped") return <Badge tone="warning">stopped</Badge>;
-  if (answer.finishReason === "length") return <Badge tone="warning" title="max_tokens was reached">cut at the limit</Badge>;
-  return null;
+  if (answer.finishReason !== "length") return null;
+  return (
+    <>
+      <Badge tone="warning" title="max_tokens was reached">
+        cut at the limit
+      </Badge>
+      {onRaise && !isRunning(answer) && (
+        <Button variant="quiet" size="small" title="Sets max tokens of this column and runs it once more" onClick={() => onRaise(raised(answer))}>
+          Run with {formatCount(raised(answer))}
+        </Button>
+      )}
+    </>
+  );
 }
 
 function TraceLink({ answer, running }: { answer: Answer; running: boolean }) {

@@ -16,11 +16,14 @@ interface ColumnsProps {
   schema: unknown;
   /** Whether the others show how they differ from the first. */
   diff: boolean;
+  /** The longest answer of a version's column while none is typed. */
+  limitOf: (version: number | null) => number;
+  onRaise?: (column: number, tokens: number) => void;
   onChange: (columns: Column[]) => void;
 }
 
 /** Who answers, side by side: each column has its model, its parameters and its answers. */
-export function Columns({ columns, models, versions, answers, schema, diff, onChange }: ColumnsProps) {
+export function Columns({ columns, models, versions, answers, schema, diff, limitOf, onRaise, onChange }: ColumnsProps) {
   const several = columns.length > 1;
   const set = (key: number, changes: Partial<Column>) => onChange(columns.map((c) => (c.key === key ? { ...c, ...changes } : c)));
   const of = (column: Column) => answers.filter((answer) => answer.column === column.key);
@@ -34,13 +37,14 @@ export function Columns({ columns, models, versions, answers, schema, diff, onCh
             model={column.model ?? models.data?.[0]?.id ?? null}
             parameters={column.parameters}
             onModel={(model) => set(column.key, { model })}
+            limit={limitOf(column.version)}
             onParameters={(parameters) => set(column.key, { parameters })}
             versions={versions}
             version={column.version}
             onVersion={(version) => set(column.key, { version })}
             onRemove={several ? () => onChange(columns.filter((c) => c !== column)) : undefined}
           />
-          <Answers label={`Answers of column ${index + 1}`} answers={of(column)} schema={schema} against={index > 0 ? first : undefined} />
+          <Answers label={`Answers of column ${index + 1}`} answers={of(column)} schema={schema} against={index > 0 ? first : undefined} onRaise={onRaise && ((tokens) => onRaise(column.key, tokens))} />
         </section>
       ))}
     </div>

@@ -43,6 +43,9 @@ export interface Draft {
 
 export { PARAMETERS };
 
+/** The longest answer where nothing else is said: a small model may go on for ever. */
+export const MOST_TOKENS = 1024;
+
 const KNOWN = new Set<string>(PARAMETERS.map((p) => p.name));
 
 let nextKey = 1;
@@ -80,7 +83,7 @@ export function fromVersion(name: string, version: PromptVersion): Draft {
 export function fromObservation(observation: Observation): Draft {
   const given = observation.model_parameters;
   return {
-    messages: messagesIn(observation.input),
+    messages: sentIn(observation.input),
     variables: {},
     columns: [column(observation.model, parametersOf(given))],
     source: null,
@@ -89,13 +92,19 @@ export function fromObservation(observation: Observation): Draft {
   };
 }
 
-function messagesIn(input: unknown): DraftMessage[] {
+function sentIn(input: unknown): DraftMessage[] {
   const messages = plainMessages(input) ?? [{ role: "user", content: JSON.stringify(input, null, 2) }];
   const sent = sentMessages(input);
   return messages.map((message, index) => {
     const rest = Object.fromEntries(Object.entries(sent?.[index] ?? {}).filter(([name]) => name !== "role" && name !== "content"));
     return keyed({ ...message, ...(Object.keys(rest).length > 0 && { rest }) });
   });
+}
+
+/** The messages of a version that a column asks for by its number. */
+export function messagesIn(versions: readonly PromptVersion[], wanted: number | null): Message[] | undefined {
+  const found = wanted === null ? undefined : versions.find(({ version }) => version === wanted);
+  return found && messagesOf(found.prompt);
 }
 
 export const plain = (messages: readonly Message[]): Message[] => messages.map(({ role, content }) => ({ role, content }));
@@ -114,12 +123,31 @@ export function numbersOf(parameters: Record<string, string>): Record<string, nu
   return Object.fromEntries(entries.map(([name, text]) => [name, Number(text)]));
 }
 
+/** The longest answer that a prompt's config asks for. */
+const limitIn = (config: Record<string, unknown>): number | null => {
+  const found = config.max_completion_tokens ?? config.max_tokens;
+  return typeof found === "number" ? found : null;
+};
+
+/** The version that a column's request names; null: it sends the messages as they stand in the editor. */
+const namedIn = (draft: Draft, version: number | null): number | null => (draft.source === null ? null : (version ?? (isPrompt(draft) ? draft.source.version : null)));
+
+/** The limit that is in force while none is typed: the prompt's, which the server knows, or the playground's own. */
+export function limitOf(draft: Draft, version: number | null, versions: readonly PromptVersion[]): { tokens: number; isOwn: boolean } {
+  const named = namedIn(draft, version);
+  const config = named === null ? undefined : versions.find((one) => one.version === named)?.config;
+  const set = config ? limitIn(config) : null;
+  return { tokens: set ?? MOST_TOKENS, isOwn: set === null };
+}
+
 /** An unchanged prompt is named, so that its trace counts for that version; anything else is sent as messages. */
-export function requestOf(draft: Draft, model: string, { parameters, version }: Pick<Column, "parameters" | "version">, other?: readonly Message[]): Record<string, unknown> {
+export function requestOf(draft: Draft, model: string, { parameters, version }: Pick<Column, "parameters" | "version">, versions: readonly PromptVersion[] = []): Record<string, unknown> {
   const used = (messages: readonly Message[]) => Object.fromEntries(variablesIn(messages).map((name) => [name, draft.variables[name] ?? ""]));
-  const named = draft.source && (version ?? (isPrompt(draft) ? draft.source.version : null));
+  const named = namedIn(draft, version);
+  const other = messagesIn(versions, version);
+  const limit = limitOf(draft, version, versions);
   const what = named
     ? { prompt: `${draft.source!.name}@${named}`, variables: used(other ?? draft.messages) }
     : { messages: draft.messages.map(({ role, content, rest }) => ({ role, content: render(content, used(draft.messages)), ...rest })) };
-  return { model, ...what, ...numbersOf(parameters), ...structureOf(draft).request, stream: true, stream_options: { include_usage: true } };
+  return { model, ...what, ...(limit.isOwn && { max_tokens: limit.tokens }), ...numbersOf(parameters), ...structureOf(draft).request, stream: true, stream_options: { include_usage: true } };
 }

@@ -7,6 +7,7 @@ import { Link } from "@/components/link";
 import { useProject } from "@/hooks/use-project";
 import { useRemembered } from "@/hooks/use-remembered";
 import type { Model, PromptVersion } from "@/lib/api/types";
+import { formatCount } from "@/lib/format";
 
 import { numbersOf, PARAMETERS } from "./draft";
 
@@ -14,6 +15,8 @@ interface SettingsProps {
   models: UseQueryResult<Model[]>;
   model: string | null;
   parameters: Record<string, string>;
+  /** The longest answer while none is typed. */
+  limit: number;
   onModel: (model: string) => void;
   onParameters: (parameters: Record<string, string>) => void;
   /** Of the prompt that is tried; null: what stands in the editor. */
@@ -23,7 +26,7 @@ interface SettingsProps {
   onRemove?: () => void;
 }
 
-export function ModelSettings({ models, model, parameters, onModel, onParameters, versions, version, onVersion, onRemove }: SettingsProps) {
+export function ModelSettings({ models, model, parameters, limit, onModel, onParameters, versions, version, onVersion, onRemove }: SettingsProps) {
   const [open, setOpen] = useRemembered("playground.parameters", false);
   const set = Object.entries(numbersOf(parameters));
   return (
@@ -40,8 +43,8 @@ export function ModelSettings({ models, model, parameters, onModel, onParameters
       {open && (
         <div className="parameters">
           {PARAMETERS.map(({ name, hint, ...limits }) => (
-            <Field key={name} label={name.replaceAll("_", " ")} hint={hint}>
-              <Input type="number" inputMode="decimal" placeholder="default" {...limits} value={parameters[name] ?? ""} onChange={(event) => onParameters({ ...parameters, [name]: event.target.value })} />
+            <Field key={name} label={name.replaceAll("_", " ")} hint={name === "max_tokens" ? `${hint}; ${formatCount(limit)} by default` : hint}>
+              <Input type="number" inputMode="decimal" placeholder={name === "max_tokens" ? String(limit) : "default"} {...limits} value={parameters[name] ?? ""} onChange={(event) => onParameters({ ...parameters, [name]: event.target.value })} />
             </Field>
           ))}
         </div>

@@ -12,10 +12,9 @@ import { useUrlValue } from "@/hooks/use-url";
 import { modelsQuery, versionsQuery } from "@/lib/api/queries";
 import type { Message, PromptVersion } from "@/lib/api/types";
 import { announce } from "@/lib/announce";
-import { messagesOf } from "@/lib/template";
 
 import { Columns } from "./columns";
-import { column, isPrompt, missingVariables, requestOf, type Draft } from "./draft";
+import { column, isPrompt, limitOf, messagesIn, missingVariables, requestOf, type Column, type Draft } from "./draft";
 import { Messages } from "./messages";
 import { SourcePicker } from "./source-picker";
 import { DatasetRow } from "./dataset-row";
@@ -44,7 +43,7 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
   const several = draft.columns.length > 1;
   const asked = [...draft.messages, ...draft.columns.flatMap((column) => messagesIn(versions, column.version) ?? [])];
 
-  const start = async () => {
+  const start = async (columns: Column[] = draft.columns) => {
     const problem = problemOf(draft, asked);
     if (!may) return;
     if (problem) {
@@ -53,14 +52,20 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
       return;
     }
     const first = (models.data ?? (await models.refetch()).data)?.[0]?.id;
-    const wanted = draft.columns.map((column) => ({ ...column, model: column.model ?? first }));
+    const wanted = columns.map((column) => ({ ...column, model: column.model ?? first }));
     if (wanted.some((column) => column.model === undefined)) announce("No model answers yet: add a connection in Settings", "error");
-    else await Promise.all(wanted.map((column) => run(column.key, requestOf(draft, column.model!, column, messagesIn(versions, column.version)))));
+    else await Promise.all(wanted.map((column) => run(column.key, requestOf(draft, column.model!, column, versions))));
   };
   const compare = () => {
     const { model, parameters, version } = draft.columns.at(-1)!;
     const other = models.data?.find((m) => draft.columns.every((column) => (column.model ?? models.data[0]?.id) !== m.id));
     change({ columns: [...draft.columns, column(other?.id ?? model, parameters, version)] });
+  };
+  /** Runs a column once more with room for a longer answer. */
+  const raise = (key: number, tokens: number) => {
+    const columns = draft.columns.map((one) => (one.key === key ? { ...one, parameters: { ...one.parameters, max_tokens: String(tokens) } } : one));
+    change({ columns });
+    void start(columns.filter((one) => one.key === key));
   };
   const share = async () => {
     const hash = await packed(draft);
@@ -85,7 +90,7 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
       <Structures draft={draft} onChange={change} />
     </div>
   );
-  const result = <Columns columns={draft.columns} models={models} versions={versions} answers={answers} schema={structureOf(draft).schema} diff={several && diff !== null} onChange={(columns) => change({ columns })} />;
+  const result = <Columns columns={draft.columns} models={models} versions={versions} answers={answers} schema={structureOf(draft).schema} diff={several && diff !== null} limitOf={(version) => limitOf(draft, version, versions).tokens} onRaise={may ? raise : undefined} onChange={(columns) => change({ columns })} />;
   return (
     <Page
       title="Playground"
@@ -116,12 +121,6 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
 }
 
 const NO_VERSIONS: PromptVersion[] = [];
-
-/** The messages of a version that a column asks for by its number. */
-function messagesIn(versions: PromptVersion[], wanted: number | null) {
-  const found = wanted === null ? undefined : versions.find(({ version }) => version === wanted);
-  return found && messagesOf(found.prompt);
-}
 
 /** Why it cannot run yet, and the field to mend it in. */
 function problemOf(draft: Draft, asked: readonly Message[]): { text: string; at: string } | null {
