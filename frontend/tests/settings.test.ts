@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { changesOf, modelsOf, urlProblem } from "@/features/settings/connection-fields";
+import { labelProblem, rowsOf } from "@/features/settings/labels";
 import { ABILITIES, covers, mayManage, ROLES } from "@/features/settings/roles";
 import type { Connection } from "@/lib/api/types";
 
@@ -30,4 +31,22 @@ describe("a changed connection", () => {
   it("sends only what is different, so the key stays", () => expect(changesOf(before, { ...same, name: "B" })).toEqual({ name: "B" }));
   it("sends a key that was typed", () => expect(changesOf(before, { ...same, api_key: "k" })).toEqual({ api_key: "k" }));
   it("sends models in their new order", () => expect(changesOf(before, { ...same, models: ["n", "m"] })).toEqual({ models: ["n", "m"] }));
+});
+
+describe("labels of prompts", () => {
+  const uses = [
+    { name: "latest", is_protected: false, num_prompts: 4 },
+    { name: "beta", is_protected: true, num_prompts: 2 },
+  ];
+  it("stand with production first, whoever knows of them", () => {
+    const rows = rowsOf(uses, { staging: 2 }, ["alpha"]);
+    expect(rows.map(({ name, isProtected, approvals, prompts }) => [name, isProtected, approvals, prompts])).toEqual([
+      ["production", false, 0, 0],
+      ["alpha", false, 0, 0],
+      ["beta", true, 0, 2],
+      ["staging", false, 2, 0],
+    ]);
+  });
+  it.each(["latest", "Prod", "a b", "12", "beta"])("may not be %s", (name) => expect(labelProblem(name, ["beta"])).not.toBeNull());
+  it.each(["prod", "eu.prod-2"])("may be %s", (name) => expect(labelProblem(name, ["beta"])).toBeNull());
 });

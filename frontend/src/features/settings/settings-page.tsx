@@ -1,10 +1,11 @@
 import "@/components/table.css";
 import "./settings.css";
 
+import { lazy, Suspense } from "react";
 import { useLocation, useParams } from "wouter";
 
 import { Page } from "@/components/page";
-import { Empty } from "@/components/states";
+import { Empty, Skeleton } from "@/components/states";
 import { Tabs } from "@/components/tabs";
 import { useHotkey } from "@/hooks/use-hotkey";
 import { useProject } from "@/hooks/use-project";
@@ -15,10 +16,13 @@ import { Masks } from "./masks";
 import { Members } from "./members";
 import { Prices } from "./prices";
 
+const PromptLabels = lazy(() => import("./prompt-labels"));
+
 const TABS = [
   { id: "keys", label: "API keys", Content: Keys },
   { id: "connections", label: "Connections", Content: Connections },
   { id: "members", label: "Members", Content: Members },
+  { id: "prompts", label: "Prompts", Content: PromptLabels },
   { id: "prices", label: "Prices", Content: Prices },
   { id: "masks", label: "Masks", Content: Masks },
 ] as const;
@@ -37,7 +41,7 @@ export default function SettingsPage() {
     <Page title="Settings">
       <Tabs label="Settings" tabs={TABS} current={tab} hrefOf={hrefOf} />
       <div className="page-body">
-        <div className="page-column">{current ? <current.Content /> : <Empty title="There is no such setting" />}</div>
+        <div className="page-column"><Suspense fallback={<Skeleton rows={6} />}>{current ? <current.Content /> : <Empty title="There is no such setting" />}</Suspense></div>
       </div>
     </Page>
   );
