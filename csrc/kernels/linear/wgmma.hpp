@@ -1,13 +1,15 @@
-// The products that Hopper's warpgroups compute: 4-bit weights by 9 to 64 activation rows.
+// The products that Hopper's warpgroups compute: 4-bit weights by 9 to 64 activation rows, symmetric ones of several widths by 33 to 64.
 #pragma once
 #include "kernels/linear/linear.hpp"
 
 namespace hone::cuda {
 
-constexpr int kLeastWgmmaRows = 9;
+constexpr int kLeastWgmmaRows = 9, kLeastMixedRows = 33;
 
 inline bool serves_wgmma(const Linear& c, const Device& device) {
-  return device.capability == 90 && c.bits == 4 && c.rows >= (c.invariant ? 1 : kLeastWgmmaRows) && c.rows <= kMaxRows;
+  if (device.capability != 90 || c.rows > kMaxRows) return false;
+  if (c.bits == 0) return !c.has_min && !c.invariant && c.rows >= kLeastMixedRows;
+  return c.bits == 4 && c.rows >= (c.invariant ? 1 : kLeastWgmmaRows);
 }
 
 // As linear(), from `wgmma_rows` rows on by warpgroups where they serve; 0: never. Invariant ones go there whatever their number.

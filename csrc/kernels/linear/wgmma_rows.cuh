@@ -15,13 +15,15 @@
 // On an H200, us, here and by many_rows.cuh: 4096x14336 at 64 rows 29.9 and 41.7, at 32 23.8 and 25.1, at 16 21.5 and 19.5. Left to win: the barrier of a piece makes both warpgroups add
 // their sums at the same time; with three slots and an mbarrier one could be half a piece ahead.
 #pragma once
+#include <type_traits>
+
 #include "hone/warpgroup.cuh"
 #include "kernels/linear/launch.cuh"
 #include "kernels/linear/wgmma.hpp"
 
 namespace hone::cuda {
 
-constexpr int kWgmmaThreads = kBandUnits * 32, kSwizzleBytes = 1024;
+constexpr int kWgmmaThreads = kBandUnits * 32, kSwizzleBytes = 1024, kMostTiles = 512;
 
 // Bytes of one slot of activations: two halves of 64 columns, each rows of 128 bytes; then the sums of each 32 columns.
 template <int ROWS>
@@ -154,6 +156,24 @@ __device__ __forceinline__ void end_band(const ManyRows& p, float (&acc)[ROWS / 
   write_unit<T, ROWS>(p, acc, band * kBandUnits + warp, lane);
 }
 
+// Tiles of a mixed matrix: where in a unit each begins, its width, log2 of its group.
+struct TileTable {
+  struct Entry {
+    int begin, form;
+    __device__ __forceinline__ int bits() const { return form & 15; }
+    __device__ __forceinline__ int shift() const { return form >> 4; }
+  };
+  Entry entries[kMostTiles + 1];
+
+  // `count` tiles and the place behind the last. All threads call it; a barrier must follow.
+  __device__ __forceinline__ void fill(const Runs& runs, int count) {
+    for (int i = threadIdx.x; i <= count; i += blockDim.x) {
+      const Run& run = run_of(runs, i);
+      entries[i] = {run.first_byte + (i - run.first_tile) * run.tile_bytes, run.bits | (run.group == 128 ? 7 : run.group == 64 ? 6 : 5) << 4};
+    }
+  }
+};
+
 #if HONE_WARPGROUP
 // The stage after the oldest, once it is there.
 __device__ __forceinline__ const uint8_t* stage_after(const WarpRing& ring) {
@@ -182,6 +202,90 @@ __device__ __forceinline__ void unpack_batch(const uint8_t* tile, int index, uin
     Codes<T, 4>::make_exact(a[s], MIN ? 0.f : 8.f);
   }
 }
+
+#if HONE_WARPGROUP
+// Operands of BATCH products of 16 columns (4: a half of a tile, 2: a quarter).
+template <class T, int BITS, int BATCH>
+__device__ __forceinline__ void unpack_some(const uint8_t* tile, int index, uint32_t (&a)[BATCH][4], int lane, float zero) {
+  using C = Codes<T, BITS>;
+  const int quarter_0 = index * BATCH / 2;
+  uint32_t four[BATCH] = {};
+  if constexpr (BITS >= 4 && BITS != 8) {
+    const uint8_t* from = tile + (quarter_0 / 2 * 32 + lane) * 16 + quarter_0 % 2 * 8;
+    if constexpr (BATCH == 4) {
+      const uint4 v = *reinterpret_cast<const uint4*>(from);
+      four[0] = v.x, four[1] = v.y, four[2] = v.z, four[3] = v.w;
+    } else {
+      const uint2 v = *reinterpret_cast<const uint2*>(from);
+      four[0] = v.x, four[1] = v.y;
+    }
+  }
+  uint32_t of_one = 0;
+  if constexpr (BITS == 3 || BITS == 5) of_one = *reinterpret_cast<const uint32_t*>(tile + Planes<BITS>::one_at + quarter_0 / 2 * 128 + lane * 4);
+#pragma unroll
+  for (int q = 0; q < BATCH / 2; q++) {
+    const int quarter = quarter_0 + q;
+    uint32_t of_two = 0;
+    if constexpr (BITS == 2 || BITS == 3 || BITS == 6)
+      of_two = *reinterpret_cast<const uint32_t*>(tile + Planes<BITS>::two_at + quarter * 128 + lane * 4);
+    if constexpr (BITS == 8) {
+      const uint4 v = reinterpret_cast<const uint4*>(tile)[quarter * 32 + lane];
+      const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+      C::unpack(words, a[2 * q]);
+      C::unpack(words + 2, a[2 * q + 1]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 2; j++) {
+        if constexpr (BITS == 4)
+          C::unpack(four + 2 * q + j, a[2 * q + j]);
+        else
+          C::unpack(four[2 * q + j], of_two, of_one, j, BATCH == 4 ? q : quarter % 2, a[2 * q + j]);
+      }
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < BATCH; s++) C::make_exact(a[s], zero);
+}
+
+// acc += the product of a mixed matrix's tile, whose groups are of 2^shift columns (GROUP: 128, or 32 for 32 and 64). `meanwhile` runs beside
+// the last products.
+template <class T, int BITS, int GROUP, int ROWS, class Meanwhile>
+__device__ __forceinline__ void multiply_tile(const uint8_t* tile, uint64_t activations, float (&acc)[ROWS / 2], int shift, int lane, const Meanwhile& meanwhile) {
+  constexpr int steps = GROUP / 16, batch = GROUP == 32 ? 2 : 4, batches = 8 / batch, chains = 2;
+  constexpr float zero = 1 << (BITS - 1);
+  const __half* scales = reinterpret_cast<const __half*>(tile + kUnitRows * kTileCols * BITS / 8) + lane / 4;
+  uint32_t a[2][batch][4];
+  float c[chains][ROWS / 2];  // in turn: a product that adds to the one before waits for it
+  unpack_some<T, BITS, batch>(tile, 0, a[0], lane, zero);
+#pragma unroll
+  for (int b = 0; b < batches; b++) {
+    warpgroup::pin(a[b % 2]);
+    warpgroup::pin(c[0]);
+    warpgroup::pin(c[1]);
+    warpgroup::fence();
+#pragma unroll
+    for (int s = 0; s < batch; s++) {
+      const int step = b * batch + s;
+      warpgroup::Product<T>::run(c[s % chains], a[b % 2][s], activations + step / 4 * (ROWS * 128 >> 4) + step % 4 * 2, step % steps >= chains);
+    }
+    warpgroup::commit();
+    if (b + 1 < batches)
+      unpack_some<T, BITS, batch>(tile, b + 1, a[(b + 1) % 2], lane, zero);
+    else
+      meanwhile();
+    if ((b + 1) * batch % steps == 0) {
+      const int group = GROUP == kTileCols ? 0 : b * 32 >> shift;
+      const float low = __half2float(scales[group * kUnitRows]), high = __half2float(scales[group * kUnitRows + 8]);
+      warpgroup::wait<0>();
+      warpgroup::pin(c[0]);
+      warpgroup::pin(c[1]);
+#pragma unroll
+      for (int i = 0; i < ROWS / 2; i++) acc[i] = fmaf(i % 4 < 2 ? low : high, c[0][i] + c[1][i], acc[i]);
+    }
+  }
+}
+
+#endif
 
 template <class T, int GROUP, int ROWS, bool MIN>
 __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_constant__ ManyRows p) {
@@ -271,6 +375,89 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_co
 #endif
 }
 
+// A mixed matrix, symmetric: all warps of a block have the same width at a time, so it costs one branch a tile. Nothing of the next tile
+// is unpacked ahead, since its width may be another. On an H200, 4 bits on average in widths of 3 to 6, us, here and by many_rows.cuh:
+// 4096x14336 at 64 rows 41.1 and 47.9, at 40 40.7 and 47.4, at 32 35.2 and 33.5, at 16 31.4 and 29.1. Hence from 33 rows on.
+template <class T, int ROWS>
+__global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __grid_constant__ ManyRows p) {
+#if HONE_WARPGROUP
+  extern __shared__ __align__(128) uint8_t shared[];
+  __shared__ TileTable table;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int pieces = p.bands * p.pieces_a_band, blocks = gridDim.x;
+  const int begin = first_piece(pieces, blockIdx.x, blocks), end = first_piece(pieces, blockIdx.x + 1, blocks);
+  uint8_t* slots = shared + (-shared_address(shared) & (kSwizzleBytes - 1));
+  uint8_t* rings = slots + 2 * kSlotBytes<ROWS>;
+  uint64_t* barriers = reinterpret_cast<uint64_t*>(rings + kBandUnits * p.stages * p.tile_size);
+  WarpRing ring(rings + warp * p.stages * p.tile_size, barriers + warp * p.stages, p.stages, p.tile_size, lane);
+  table.fill(p.runs, p.tiles_a_unit);
+  __syncthreads();
+
+  const int64_t unit_bytes = table.entries[p.tiles_a_unit].begin;
+  const int band_0 = begin / p.pieces_a_band, at_0 = begin - band_0 * p.pieces_a_band;
+  const uint8_t* unit = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes;
+  int fetched = begin, fetch_at = at_0;
+  const auto fetch_weights = [&] {
+    if (fetched++ >= end) return;
+    const int from = table.entries[fetch_at].begin;
+    ring.fetch(unit + from, 1, table.entries[fetch_at + 1].begin - from, 0);
+    if (++fetch_at == p.pieces_a_band) fetch_at = 0, unit += kBandUnits * unit_bytes;
+  };
+  launch_dependents();
+  for (int i = 0; i < p.stages; i++) fetch_weights();
+  wait_for_dependencies();
+
+  Activations<T, ROWS, false> x(p);
+  int load_at = at_0;
+  const auto load_x = [&] {
+    x.load(load_at);
+    if (++load_at == p.pieces_a_band) load_at = 0;
+  };
+  load_x();
+  x.store(slots, nullptr);
+  warpgroup::fence_shared();
+  load_x();
+
+  float acc[ROWS / 2] = {};
+  int at = at_0, slot = 0;
+  for (int piece = begin; piece < end; piece++, slot ^= 1) {
+    __syncthreads();  // this piece's activations are stored, the products that read the other slot are done
+    const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+    const uint8_t* tile = ring.wait();
+    const auto store_next = [&] {
+      if (piece + 1 == end) return;
+      x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, nullptr);
+      warpgroup::fence_shared();
+      __syncwarp();  // keeps the loads behind the fence, which would wait for them
+      load_x();
+    };
+    const TileTable::Entry entry = table.entries[at];
+    const auto multiply = [&](auto bits) {
+      if (entry.shift() == 7)
+        multiply_tile<T, decltype(bits)::value, 128, ROWS>(tile, activations, acc, 7, lane, store_next);
+      else
+        multiply_tile<T, decltype(bits)::value, 32, ROWS>(tile, activations, acc, entry.shift(), lane, store_next);
+    };
+    switch (entry.bits()) {
+      case 2: multiply(std::integral_constant<int, 2>{}); break;
+      case 3: multiply(std::integral_constant<int, 3>{}); break;
+      case 4: multiply(std::integral_constant<int, 4>{}); break;
+      case 5: multiply(std::integral_constant<int, 5>{}); break;
+      case 6: multiply(std::integral_constant<int, 6>{}); break;
+      default: multiply(std::integral_constant<int, 8>{});
+    }
+    ring.release();
+    fetch_weights();
+    if (++at == p.pieces_a_band || piece + 1 == end) {
+      end_band<T, ROWS>(p, acc, piece / p.pieces_a_band, pieces);
+      at = 0;
+#pragma unroll
+      for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
+    }
+  }
+#endif
+}
+
 template <class T, int ROWS, bool MIN>
 void launch_wgmma_rows(const Linear& c, const Device& device, cudaStream_t stream) {
   ManyRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
@@ -289,6 +476,19 @@ void launch_wgmma_rows(const Linear& c, const Device& device, cudaStream_t strea
 }
 
 template <class T, int ROWS>
+void launch_wgmma_mixed(const Linear& c, const Device& device, cudaStream_t stream) {
+  ManyRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
+  p.tiles_a_unit = p.pieces_a_band = (c.cols + kTileCols - 1) / kTileCols;
+  p.bands = int(padded_units(c.outs)) / kBandUnits;
+  p.tile_size = largest_tile(c.runs);
+  p.wide_out = c.wide_out, p.runs = c.runs;
+  const int64_t fixed = kSwizzleBytes + 2 * kSlotBytes<ROWS>, stage = kBandUnits * (p.tile_size + 8);
+  const int64_t budget = c.ring_bytes ? c.ring_bytes : device.shared_bytes / 2 - 1536 - int64_t(sizeof(TileTable));
+  p.stages = int(std::clamp<int64_t>((budget - fixed) / stage, 3, 12));
+  start(linear_wgmma_mixed<T, ROWS>, p, std::min(device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, fixed + p.stages * stage, c, device, stream);
+}
+
+template <class T, int ROWS>
 void launch_wgmma_form(const Linear& c, const Device& device, cudaStream_t stream) {
   c.has_min ? launch_wgmma_rows<T, ROWS, true>(c, device, stream) : launch_wgmma_rows<T, ROWS, false>(c, device, stream);
 }
@@ -296,6 +496,7 @@ void launch_wgmma_form(const Linear& c, const Device& device, cudaStream_t strea
 template <Type TYPE>
 void launch_wgmma(const Linear& c, const Device& device, cudaStream_t stream) {
   using T = std::conditional_t<TYPE == Type::f16, __half, __nv_bfloat16>;
+  if (c.bits == 0) return launch_wgmma_mixed<T, 64>(c, device, stream);
   if (c.rows > 32) return launch_wgmma_form<T, 64>(c, device, stream);
   c.rows > 16 ? launch_wgmma_form<T, 32>(c, device, stream) : launch_wgmma_form<T, 16>(c, device, stream);
 }
