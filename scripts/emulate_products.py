@@ -3,8 +3,8 @@
     python scripts/emulate_products.py [--seed N] [--all]
 
 Needs g++ and the CUDA toolkit's headers. The kernels' sources are used as they are, but for inline
-assembly and the launch. Slow: some 30 s for a tenth of the cases. Products by warpgroups are not
-emulated, nor are clusters.
+assembly and the launch. Slow: some 30 s for a tenth of the cases. Clusters are not emulated, and
+products by warpgroups are done at once, so that no waiting for them is checked.
 """
 
 import argparse
@@ -22,10 +22,12 @@ sys.path[:0] = [str(ROOT / "inference"), str(ROOT / "tests" / "engine" / "kernel
 import torch  # noqa: E402
 from test_cuda_mixed import MIXTURES, made  # noqa: E402
 
-from hone_engine.kernels.cuda_mixed import CudaMixed  # noqa: E402
+from hone_engine.kernels.cuda_dense import CudaTiles  # noqa: E402
+from hone_engine.kernels.cuda_packed import pack_cuda  # noqa: E402
 
 SOURCES = [f"linear/{name}" for name in
-           ("linear.hpp", "tile.cuh", "few_rows.cuh", "many_rows.cuh", "launch.cuh")]  # fmt: skip
+           ("linear.hpp", "tile.cuh", "few_rows.cuh", "many_rows.cuh", "launch.cuh", "wgmma.hpp",
+            "wgmma_rows.cuh")]  # fmt: skip
 LAUNCH = """template <class P>
 void start(void (*kernel)(P), P p, int blocks, int threads, int64_t shared_bytes, const Linear&, const Device& device, cudaStream_t) {
   if (shared_bytes > device.shared_bytes) throw std::runtime_error("too much shared memory");
@@ -63,7 +65,8 @@ def build(folder: Path, *, bulk: bool) -> ctypes.CDLL:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
     (folder / "hone").mkdir(exist_ok=True)
-    (folder / "hone" / "device.cuh").write_text((ROOT / "scripts/emulator/device.cuh").read_text())
+    for name in ("device.cuh", "warpgroup.cuh"):
+        (folder / "hone" / name).write_text((ROOT / "scripts/emulator" / name).read_text())
     module = folder / f"products{int(bulk)}.so"
     subprocess.run(
         ["g++", "-std=c++20", "-O1", "-w", "-shared", "-fPIC", f"-DEMULATE_BULK={int(bulk)}",
@@ -79,22 +82,39 @@ def ints(*values: int) -> ctypes.Array[ctypes.c_int]:
 
 
 def product(
-    module: ctypes.CDLL, weight: CudaMixed, x: torch.Tensor, device: tuple[int, int],
-    *, invariant: bool = False, reverse: bool = False,
+    module: ctypes.CDLL, weight: CudaTiles, x: torch.Tensor, device: tuple[int, int],
+    *, invariant: bool = False, reverse: bool = False, warpgroups: bool = False,
 ) -> torch.Tensor:  # fmt: skip
     """fp32 (rows, outputs); numbers that nobody wrote are NaN."""
     out = torch.full((x.shape[0], weight.rows), float("nan"))
     partials, counters = torch.full((1 << 22,), float("nan")), torch.zeros(4096, dtype=torch.int32)
+    bits, group, has_min = weight.form
     runs = [number for run in weight.native_runs for number in run]
     places = [ctypes.c_void_p(t.data_ptr()) for t in (weight.tiles, x, out, partials, counters)]
     ran = module.emulate_product(
         *places, ints(x.shape[0], weight.cols, weight.rows),
-        ints(0, 0, int(weight.has_min), int(x.dtype == torch.bfloat16)), ints(*runs),
-        len(weight.runs), ints(*device), ints(int(invariant), int(reverse)),
+        ints(bits, group, int(has_min), int(x.dtype == torch.bfloat16)), ints(*runs),
+        len(weight.native_runs), ints(*device), ints(int(invariant), int(reverse), int(warpgroups)),
     )  # fmt: skip
     assert ran
     assert not counters.any(), "counters are left as zeros"
     return out
+
+
+def emulate_uniform(module: ctypes.CDLL) -> int:
+    """4 bits everywhere, by warpgroups; how many products."""
+    cases = list(itertools.product((32, 64, 128), (False, True), (12, 27, 64)))
+    for group, has_min, count in cases:
+        codes = torch.randint(0, 256, (200, 640 // 2), dtype=torch.uint8)
+        scales = torch.rand(200, 640 // group).add(0.1).mul(0.02).half()
+        mins = torch.randn(200, 640 // group).mul(0.05).half() if has_min else None
+        weight = pack_cuda(codes, scales, mins, bits=4, group=group)
+        x = torch.randn(count, weight.cols).to((torch.float16, torch.bfloat16)[count % 2])
+        found = product(module, weight, x, (6, 90), warpgroups=True)
+        wanted = x.double() @ weight.dequantize().double().T
+        error = float((found.double() - wanted).norm() / wanted.norm())
+        assert error < 1e-5, (group, has_min, count, error)
+    return len(cases)
 
 
 def main() -> int:
@@ -113,13 +133,15 @@ def main() -> int:
             weight, values = made(mixture, 200, has_min=has_min, tail=32)
             x = torch.randn(count, weight.cols).to(dtype)
             device = ((3, 6, 40)[number % 3], 90 if bulk else 80)
-            how = {"reverse": number % 2 == 1, "invariant": number % 4 == 3}
+            how = {"reverse": number % 2 == 1, "invariant": number % 4 == 3,
+                   "warpgroups": number % 3 != 2}  # fmt: skip
             found = product(modules[bulk], weight, x, device, **how)
             wanted = x.double() @ values.double().T
             error = float((found.double() - wanted).norm() / wanted.norm())
             # Offsets of codes are taken off sums, both in fp32.
             assert error < 2e-4, (mixture, has_min, count, dtype, bulk, error)
-    print(f"{len(chosen)} products are the references")
+        num_uniform = emulate_uniform(modules[True])
+    print(f"{len(chosen) + num_uniform} products are the references")
     return 0
 
 

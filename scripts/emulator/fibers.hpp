@@ -130,6 +130,12 @@ struct Place {
 
 inline void __syncthreads() { emulator::wait(emulator::of_block, emulator::num_threads); }
 inline void __syncwarp() { emulator::warp_sync(); }
+template <class V>
+V __shfl_xor_sync(unsigned, V mine, int apart) {
+  V all[32];
+  emulator::gather(&mine, all, sizeof(V));
+  return all[emulator::lane() ^ apart];
+}
 inline float __uint_as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = uint64_t(b) << 32 | a;

@@ -1,6 +1,6 @@
 // The products with quantized weights, launched as on a device of any size.
 #include "hone/device.cuh"
-#include "kernels/linear/launch.cuh"
+#include "kernels/linear/wgmma_rows.cuh"
 
 using namespace hone::cuda;
 
@@ -14,7 +14,7 @@ void launch(const Linear& c, const Device& device) {
 }  // namespace
 
 // shape: rows, cols, outs. form: bits, group, has_min, bf16. runs: first tile, bits, group of each. device: multiprocessors, capability.
-// how: batch-invariant, blocks in reverse. False where the launcher refused; it says why.
+// how: batch-invariant, blocks in reverse, by warpgroups where they serve. False where the launcher refused; it says why.
 extern "C" bool emulate_product(const uint8_t* tiles, const void* x, float* y, float* partials, int* counters, const int* shape, const int* form,
                                 const int* runs, int num_runs, const int* device, const int* how) {
   Linear c{};
@@ -30,7 +30,10 @@ extern "C" bool emulate_product(const uint8_t* tiles, const void* x, float* y, f
   }
   const Device made{device[0], (device[1] >= 90 ? 227 : 163) * 1024, device[1]};
   try {
-    form[3] ? launch<__nv_bfloat16>(c, made) : launch<__half>(c, made);
+    if (how[2] && serves_wgmma(c, made))
+      form[3] ? launch_wgmma<Type::bf16>(c, made, nullptr) : launch_wgmma<Type::f16>(c, made, nullptr);
+    else
+      form[3] ? launch<__nv_bfloat16>(c, made) : launch<__half>(c, made);
   } catch (const std::exception& error) {
     fprintf(stderr, "%s\n", error.what());
     return false;
