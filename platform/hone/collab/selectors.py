@@ -22,6 +22,12 @@ def draft_list(prompt: Prompt, *, include_closed: bool = False) -> QuerySet[Draf
     return rows.order_by("-updated_at")
 
 
+def drafts_named(project_id: int, ids: list[uuid.UUID]) -> list[tuple[uuid.UUID, str, str]]:
+    """Id, name and the prompt's name of those of the drafts that are the project's."""
+    rows = Draft.objects.filter(project_id=project_id, pk__in=ids).order_by("prompt__name", "name")
+    return list(rows.values_list("pk", "name", "prompt__name"))
+
+
 def draft_get(draft_id: str | uuid.UUID) -> Draft:
     """The draft with prompt and project; raises NotFoundError, also for what is no id."""
     try:

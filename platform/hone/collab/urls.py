@@ -1,6 +1,6 @@
 from django.urls import path
 
-from hone.collab.api import history_views, policy_views, review_views, views
+from hone.collab.api import history_views, policy_views, presence_views, review_views, views
 
 PROMPT = "projects/<slug:project>/prompts/<path:name>"
 DRAFT = "projects/<slug:project>/drafts/<uuid:draft>"
@@ -9,6 +9,7 @@ urlpatterns = [
     path(f"{PROMPT}/drafts", views.PromptDrafts.as_view()),
     path(f"{PROMPT}/drafts/graph", policy_views.PromptGraphView.as_view()),
     path(f"{PROMPT}/drafts/main", views.PromptMainDraft.as_view()),
+    path("projects/<slug:project>/presence", presence_views.ProjectPresence.as_view()),
     path("projects/<slug:project>/review-policy", policy_views.ReviewPolicyView.as_view()),
     path(f"{DRAFT}/merge", review_views.DraftMergeView.as_view()),
     path(f"{DRAFT}/comments", review_views.DraftComments.as_view()),

@@ -26,6 +26,7 @@ export function LabelItems({ version, work, splits, onLabel, onAsk }: LabelItems
   const uses = useQuery(labelUsesQuery(slug)).data ?? [];
   const locked = new Set(uses.filter((use) => use.is_protected).map((use) => use.name));
   const mayMove = (label: string) => admin || !locked.has(label);
+  const refused = labelsToOffer(work.versions).filter((label) => !mayMove(label));
   const toSplit = splitLabel(version, splits);
   return (
     <>
@@ -36,6 +37,7 @@ export function LabelItems({ version, work, splits, onLabel, onAsk }: LabelItems
           {splits[offered] && <span className="faint"> {spelled(splits[offered])}</span>}
         </MenuItem>
       ))}
+      {refused.length > 0 && <MenuLabel>Only admins move {refused.join(", ")}</MenuLabel>}
       <MenuItem icon={<Tag size={14} />} onSelect={() => onAsk("new")}>
         New label…
       </MenuItem>

@@ -1,5 +1,5 @@
 import { ChevronRight, Folder, MessageSquareText, TextCursorInput } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, Suspense, type ReactNode } from "react";
 
 import { Badge } from "@/components/badge";
 import { Grid, type Column } from "@/components/grid";
@@ -16,6 +16,9 @@ import { LabelBadge } from "./label-badge";
 import { spelled } from "./split";
 import { CallsTrend, ScoreTrend } from "./trend";
 
+const Here = lazy(() => import("@/components/here"));
+const HereLook = lazy(async () => ({ default: (await import("@/components/here")).HereLook }));
+
 interface ListProps {
   rows: ListRow[];
   active: number | null;
@@ -29,12 +32,17 @@ export function PromptsList(props: ListProps) {
   const middle = useMedia("(min-width: 720px)");
   const columns = columnsOf(onOpen).filter((column) => (wide || !["tags", "score"].includes(column.id)) && (middle || ["name", "labels"].includes(column.id)));
   return (
-    <Grid
-      label="Prompts"
-      columns={columns}
-      keyOf={(row) => (row.kind === "folder" ? `folder ${row.path}` : row.prompt.name)}
-      {...props}
-    />
+    <>
+      <Suspense>
+        <HereLook />
+      </Suspense>
+      <Grid
+        label="Prompts"
+        columns={columns}
+        keyOf={(row) => (row.kind === "folder" ? `folder ${row.path}` : row.prompt.name)}
+        {...props}
+      />
+    </>
   );
 }
 
@@ -74,6 +82,9 @@ function Name({ row, onOpen }: { row: ListRow; onOpen: ListProps["onOpen"] }) {
       <Link href={promptHref(slug, prompt.name)} className="table-name ellipsis" title={prompt.name}>
         {row.name}
       </Link>
+      <Suspense>
+        <Here prompt={prompt.name} />
+      </Suspense>
     </span>
   );
 }

@@ -2,7 +2,7 @@ import "./prompts.css";
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Archive, Plus } from "lucide-react";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 
 import { Button } from "@/components/button";
@@ -18,13 +18,20 @@ import { allPromptsQuery, promptHref } from "@/lib/api/prompts";
 
 import { archivedQuery, sayingQuery } from "./api";
 import { found, rowsOf, type ListRow } from "./folders";
-import { NewPrompt } from "./new-prompt";
 import { NoneFound, NoPrompts } from "./no-prompts";
 import { PromptsList } from "./prompts-list";
 
+const NewPrompt = lazy(async () => ({ default: (await import("./new-prompt")).NewPrompt }));
+
 export default function PromptsPage() {
   const [params, change] = useUrl();
-  if (params.get("new") === "1") return <NewPrompt onClose={() => change({ new: null })} />;
+  if (params.get("new") === "1") {
+    return (
+      <Suspense fallback={<Page title="New prompt">{null}</Page>}>
+        <NewPrompt onClose={() => change({ new: null })} />
+      </Suspense>
+    );
+  }
   return <ListPage />;
 }
 

@@ -77,16 +77,22 @@ interface OneProps {
 function OneLabel({ row: { name, isProtected, approvals, prompts }, uses, needed, may }: OneProps) {
   const protect = useProtectLabels();
   const review = useReviewPolicy();
+  // What was chosen shows at once, and falls back where it is refused.
+  const [asked, setAsked] = useState<{ isProtected?: boolean; approvals?: number }>({});
+  const onSettled = () => setAsked({});
   const failed = (error: unknown) => announce(`Not changed: ${messageOf(error)}`, "error");
   const setProtected = (on: boolean) => {
     const others = uses.filter((use) => use.is_protected && use.name !== name).map((use) => use.name);
-    protect.mutate(on ? [...others, name] : others, { onSuccess: () => announce(on ? `Only admins move ${name} now` : `Members move ${name} again`), onError: failed });
+    setAsked({ isProtected: on });
+    protect.mutate(on ? [...others, name] : others, { onSuccess: () => announce(on ? `Only admins move ${name} now` : `Members move ${name} again`), onError: failed, onSettled });
   };
   const setApprovals = (number: number) => {
     const others = Object.fromEntries(Object.entries(needed).filter(([label]) => label !== name));
+    setAsked({ approvals: number });
     review.mutate(number > 0 ? { ...others, [name]: number } : others, {
       onSuccess: () => announce(number > 0 ? `${name} needs ${plural(number, "approval")} now` : `${name} needs no approval now`),
       onError: failed,
+      onSettled,
     });
   };
   return (
@@ -95,11 +101,11 @@ function OneLabel({ row: { name, isProtected, approvals, prompts }, uses, needed
       <td className="muted">{prompts > 0 ? plural(prompts, "prompt") : "none yet"}</td>
       <td>
         <label className="check">
-          <input type="checkbox" aria-label={`Only admins move ${name}`} disabled={!may || protect.isPending} checked={isProtected} onChange={(event) => setProtected(event.target.checked)} /> {isProtected ? "Protected" : "Members, too"}
+          <input type="checkbox" aria-label={`Only admins move ${name}`} disabled={!may || protect.isPending} checked={asked.isProtected ?? isProtected} onChange={(event) => setProtected(event.target.checked)} /> {(asked.isProtected ?? isProtected) ? "Protected" : "Members, too"}
         </label>
       </td>
       <td>
-        <Select aria-label={`Approvals that ${name} needs`} disabled={!may || review.isPending} value={approvals} onChange={(event) => setApprovals(Number(event.target.value))}>
+        <Select aria-label={`Approvals that ${name} needs`} disabled={!may || review.isPending} value={asked.approvals ?? approvals} onChange={(event) => setApprovals(Number(event.target.value))}>
           <option value={0}>None</option>
           {Array.from({ length: 10 }, (_, index) => (
             <option key={index + 1} value={index + 1}>

@@ -5,6 +5,7 @@ import { useState, type FormEvent } from "react";
 import { Badge } from "@/components/badge";
 import { Button, IconButton } from "@/components/button";
 import { Input } from "@/components/field";
+import Here, { HereLook } from "@/components/here";
 import { Link } from "@/components/link";
 import { Menu, MenuItem } from "@/components/menu";
 import { Loaded } from "@/components/states";
@@ -30,6 +31,7 @@ export default function DraftsPanel({ draft, name }: PanelProps) {
     <>
       <section aria-labelledby="rv-drafts">
         <h2 id="rv-drafts">Drafts</h2>
+        <HereLook />
         <Loaded query={drafts} what="The drafts">
           {(all) => <DraftLists all={all} here={draft.id} name={name} />}
         </Loaded>
@@ -85,6 +87,7 @@ function OneDraft({ row, here, name }: { row: DraftRow; here: string; name: stri
           {row.people.length > 0 ? row.people.join(", ") : "nobody wrote yet"} · <Ago at={row.updated_at} />
         </span>
       </Link>
+      {row.status === "open" && <Here prompt={name} draft={row.id} />}
       {may && <DraftMenu row={row} here={here} name={name} onRename={() => setRenaming(true)} />}
     </li>
   );

@@ -1,5 +1,7 @@
 import { CloudOff, LoaderCircle } from "lucide-react";
 
+import { initialsOf } from "@/components/here";
+
 import type { Person, RoomState } from "./room";
 
 const SHOWN = 6;
@@ -26,12 +28,6 @@ function Avatar({ person }: { person: Person }) {
       <span className="sr-only">{person.name}</span>
     </li>
   );
-}
-
-export function initialsOf(name: string): string {
-  const words = name.split(/[\s@._-]+/).filter(Boolean);
-  const picked = words.length > 1 ? [words[0], words[1]] : [words[0] ?? "?"];
-  return picked.map((word) => [...(word ?? "")][0] ?? "").join("").toUpperCase();
 }
 
 function LineNote({ line }: Pick<RoomState, "line">) {

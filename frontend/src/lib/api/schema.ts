@@ -1022,6 +1022,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project}/presence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The drafts that somebody is in, with their people; one read of Redis and one query. */
+        get: operations["presence_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project}/prices": {
         parameters: {
             query?: never;
@@ -3028,6 +3045,24 @@ export interface components {
             name?: string;
             search?: string;
             shared?: boolean;
+        };
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        PresenceBody: {
+            /** Format: uuid */
+            draft: string;
+            name: string;
+            prompt: string;
+            people: components["schemas"]["PresentPerson"][];
+        };
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        PresencePage: {
+            data: components["schemas"]["PresenceBody"][];
+        };
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        PresentPerson: {
+            id: string;
+            name: string;
+            color: string;
         };
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
         PriceBody: {
@@ -6317,6 +6352,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ObservationFacetsBody"];
+                };
+            };
+            /** @description An error; `code` says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    presence_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresencePage"];
                 };
             };
             /** @description An error; `code` says which */

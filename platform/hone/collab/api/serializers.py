@@ -82,3 +82,20 @@ class MomentContent(Body):
     type = serializers.ChoiceField(choices=["text", "chat"])
     content = TemplateField()
     config = ObjectField()
+
+
+class PresentPerson(Body):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    color = serializers.CharField()
+
+
+class PresenceBody(Body):
+    draft = serializers.UUIDField()
+    name = serializers.CharField()
+    prompt = serializers.CharField()
+    people = PresentPerson(many=True)
+
+
+class PresencePage(Body):
+    data = PresenceBody(many=True)  # type: ignore[assignment]

@@ -16,7 +16,7 @@ from hone.accounts.core.roles import Role
 from hone.accounts.selectors import Access
 from hone.collab.consumers.access import RECHECK_S, Entrance, access_of_room
 from hone.collab.consumers.client import TRY_AGAIN, Client
-from hone.collab.consumers.registry import leave_later, room_of
+from hone.collab.consumers.registry import leave_later, room_of, tell_here
 from hone.collab.consumers.room import Room
 from hone.collab.core.frames import (
     ANSWER,
@@ -59,6 +59,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         room = room_of(entrance.draft_id, access.project.pk)
         client = _client(entrance, access)
         await room.join(client)
+        room.spawn(tell_here(room))
         if client.socket is not None:
             client.socket.on_message = _quickly(room, client)
     except Exception as error:
@@ -106,6 +107,7 @@ async def _serve(room: Room, client: Client, receive: Receive, send: Send) -> No
                 await asyncio.wait_for(asyncio.shield(tasks[0]), 2)
     finally:
         room.leave(client)
+        room.spawn(tell_here(room))
         for task in tasks:
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):

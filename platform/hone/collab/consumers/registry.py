@@ -12,6 +12,7 @@ from hone.collab.consumers.client import DRAFT_CLOSED
 from hone.collab.consumers.room import Room
 from hone.collab.consumers.writer import ERRORS
 from hone.collab.selectors import seqs_of
+from hone.collab.services.here import here_tell
 from hone.common.database import database_call
 
 log = structlog.get_logger(__name__)
@@ -40,6 +41,7 @@ class Registry:
         """Whatever Redis lost and whoever fell silent is noticed here, for all rooms at once."""
         while self.rooms:
             await asyncio.sleep(ROUND_S - SETTLE_S)
+            await tell_here(*self.rooms.values())
             opened = [room for room in self.rooms.values() if room.document is not None]
             try:
                 latest = await database_call(seqs_of, [room.draft_id for room in opened])
@@ -58,6 +60,16 @@ class Registry:
         if not room.clients and self.rooms.get(room.draft_id) is room:
             del self.rooms[room.draft_id]
             await room.close()
+
+
+async def tell_here(*rooms: Room) -> None:
+    """Let the pages that list drafts know who is in them."""
+    await here_tell(
+        {
+            (room.project_id, room.draft_id): [client.person for client in room.clients]
+            for room in rooms
+        }
+    )
 
 
 _registries: WeakKeyDictionary[asyncio.AbstractEventLoop, Registry] = WeakKeyDictionary()
