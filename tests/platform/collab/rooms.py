@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import websockets
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import connection
 
@@ -31,6 +32,7 @@ from hone.collab.core.frames import (
     state_frame,
 )
 from hone.collab.core.shape import document_open
+from hone.collab.selectors import draft_content
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 60.0
@@ -207,6 +209,19 @@ class Yjs:
         shuffle(held)
         for update in held:
             self.send(edit_frame(update))
+
+
+async def stored(draft: object) -> Any:
+    """What the log says."""
+    _, shape = await sync_to_async(draft_content)(draft)
+    return shape.prompt
+
+
+async def until_stored(draft: object, text: str) -> None:
+    """Wait until the log says it: screens may be ahead of it by a commit."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await stored(draft) != text:
+            await asyncio.sleep(0.02)
 
 
 async def until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:

@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment
-from rooms import Yjs, until
+from rooms import Yjs, stored, until, until_stored
 
 from hone.accounts.services.members import MEMBERS_CHANGED
 from hone.collab.consumers.room import MOST_SOCKETS
@@ -28,7 +28,7 @@ from hone.collab.core.shape import (
     update_check,
 )
 from hone.collab.models import Draft
-from hone.collab.selectors import document_of, draft_content, draft_since
+from hone.collab.selectors import document_of, draft_since
 from hone.collab.services.log import MOST_BYTES
 from hone.common import events
 
@@ -42,11 +42,6 @@ FULL = 4413
 @pytest.fixture
 def draft(make_draft: Callable[..., Draft]) -> str:
     return str(make_draft().pk)
-
-
-async def stored(draft: str) -> Any:
-    _, shape = await sync_to_async(draft_content)(draft)
-    return shape.prompt
 
 
 def orphan(base: bytes, client: int = 77) -> bytes:
@@ -179,7 +174,7 @@ async def test_a_room_outlives_every_odd_edit(
         await bob.leave()
     late = await enter(draft, cookie_of(as_bob), web=1).joined()
     assert str(late.text) == str(alice.text)
-    assert await stored(draft) == str(alice.text)
+    await until_stored(draft, str(alice.text))
 
 
 @rooms
@@ -232,7 +227,8 @@ async def test_a_flood_of_edits_keeps_nobody_else_waiting(
         bob.text.insert(0, "b")
     alice.text.insert(0, "A")
     await until(lambda: "A" in str(bob.text) and str(alice.text).count("b") == 3000)
-    assert await stored(draft) == str(alice.text) == str(bob.text)
+    assert str(alice.text) == str(bob.text)
+    await until_stored(draft, str(alice.text))
 
 
 @rooms

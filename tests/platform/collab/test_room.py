@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.core import signing
-from rooms import Web, Yjs, until
+from rooms import Web, Yjs, until, until_stored
 
 from hone.accounts.core.roles import Role
 from hone.accounts.models import Membership
@@ -16,7 +16,6 @@ from hone.collab.core.awareness import Entry, entries_encode, entries_parse
 from hone.collab.core.frames import edit_frame, number, sized
 from hone.collab.core.tokens import SALT
 from hone.collab.models import Draft
-from hone.collab.selectors import draft_content
 from hone.collab.services import draft_close
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,11 +28,6 @@ def draft(make_draft: Callable[..., Draft]) -> str:
     return str(make_draft().pk)
 
 
-async def stored(draft: str) -> object:
-    _, shape = await sync_to_async(draft_content)(draft)
-    return shape.prompt
-
-
 @pytest.mark.parametrize("other_web", [0, 1])
 async def test_two_people_write_one_text(
     enter: Enter, draft: str, as_alice, as_bob, cookie_of: Cookie, other_web: int
@@ -44,7 +38,7 @@ async def test_two_people_write_one_text(
     alice.text.insert(4, "warmly ")
     bob.text.insert(len(str(bob.text)), " Bye.")
     await until(lambda: str(alice.text) == str(bob.text) == "Say warmly hello. Bye.")
-    assert await stored(draft) == "Say warmly hello. Bye."
+    await until_stored(draft, "Say warmly hello. Bye.")
 
 
 async def test_what_was_written_offline_comes_along(
@@ -72,7 +66,7 @@ async def test_a_viewer_reads_and_cannot_write(
     alice.text.insert(0, "A")
     await until(lambda: "A" in str(watcher.text))
     assert "X" not in str(alice.text)
-    assert await stored(draft) == "ASay hello."
+    await until_stored(draft, "ASay hello.")
 
 
 @pytest.mark.parametrize("who", ["charlie", "nobody", "other token", "bad token", "other site"])
@@ -114,8 +108,7 @@ async def test_a_token_lets_in_whoever_has_no_cookie(
     client = await enter(draft, {}, query=f"?token={answer.json()['token']}").joined()
     client.text.insert(0, "T")
     await until(lambda: str(client.text) == "TSay hello.")
-    while await stored(draft) != "TSay hello.":
-        await asyncio.sleep(0.02)
+    await until_stored(draft, "TSay hello.")
 
 
 async def test_a_removed_member_is_cut_off_at_once(

@@ -27,7 +27,9 @@ log = structlog.get_logger(__name__)
 COMPACT_EVERY: Final = 500  # updates
 PRESENCE_S: Final = 0.03  # a cursor that moves faster is not seen to
 MOST_SOCKETS: Final = 100  # of one person
+NOT_TAKEN: Final = "The document does not take this edit"
 GAP_S: Final = 0.05  # how long a number may be missing before the log is read
+SHOWN_LEN: Final = 64 * 1024  # a longer edit is shown when the log has it
 
 
 @dataclass(eq=False, slots=True)
@@ -46,6 +48,13 @@ class Room:
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     gap: asyncio.Task[None] | None = None
+    num_bytes: int = 0  # of the document's state and what came since, at most
+    news: list[Landed] = field(default_factory=list)  # shown at the end of this turn of the loop
+    num_sent: int = 0  # edits given to the writer
+    num_settled: int = 0  # those that the log has, or that were refused
+    num_hidden: int = 0  # of those under way, how many nobody has seen
+    has_settled: asyncio.Event = field(default_factory=asyncio.Event)
+    is_compacting: bool = False
 
     async def open(self) -> None:
         """Read the document, once; raises NotFoundError or what the database raises."""
@@ -53,6 +62,8 @@ class Room:
             if self.document is None:
                 since = await database_call(draft_since, self.draft_id)
                 self.document = document_open()
+                self.beyond.clear()
+                self.num_bytes = 0
                 self._take(since)
                 self.compacted = self.seq - max(0, len(since.updates) - 1)
                 relay().add(self)
@@ -67,6 +78,7 @@ class Room:
 
     async def join(self, client: Client) -> None:
         """Greet a client: what do you have, and who is here."""
+        await self.written()
         await self.open()
         if sum(other.person == client.person for other in self.clients) >= MOST_SOCKETS:
             raise ConflictError(f"You have {MOST_SOCKETS} connections to this room; close some")
@@ -88,13 +100,54 @@ class Room:
     # From clients
 
     async def answer(self, client: Client, state: bytes) -> None:
-        """What a client with this state vector lacks, nothing of the log left out."""
+        """What a client with this state vector lacks, nothing of the log left out.
+
+        Whatever was sent before the question is in the log when it is answered.
+        """
+        await self.written()
         await self.catch_up()
-        client.send(answer_frame(self.document.get_update(state)))
+        if self.document is not None:
+            client.send(answer_frame(self.document.get_update(state)))
+
+    async def written(self) -> None:
+        """Wait until the log has every edit that is under way now."""
+        wanted = self.num_sent
+        while self.num_settled < wanted:
+            self.has_settled.clear()
+            await self.has_settled.wait()
 
     def edit(self, client: Client, update: bytes) -> Awaitable[None] | None:
-        """Put an edit into the log; it comes back by `landed`. What to wait for when many wait."""
-        return writer().add(self, Edit(self.draft_id, update, client.person.user_id), client)
+        """Show an edit and put it into the log. What to wait for when many wait.
+
+        One that may be refused by the log, or that follows one which is not shown yet, is shown by
+        `landed`.
+        """
+        shown_in = self.document if self._may_show(update) else None
+        if shown_in is not None:
+            if not self._take_one(update):
+                client.close(NOT_AN_EDIT, NOT_TAKEN)
+                return None
+            if not self.news:
+                asyncio.get_running_loop().call_soon(self._show)
+            self.news.append(Landed(0, update, client))
+        else:
+            self.num_hidden += 1
+        self.num_sent += 1
+        edit = Edit(self.draft_id, update, client.person.user_id)
+        return writer().add(self, edit, client, shown_in)
+
+    def _may_show(self, update: bytes) -> bool:
+        """Whether nothing can refuse the edit but a database that fails."""
+        return (
+            len(update) <= SHOWN_LEN
+            and self.num_bytes + len(update) <= MOST_BYTES // 2
+            and not self.num_hidden
+            and not self.is_compacting
+        )
+
+    def _show(self) -> None:
+        news, self.news = self.news, []
+        self._broadcast(news)
 
     def hear(self, client: Client, data: bytes) -> None:
         """Take a client's own state; what it repeats of others is left alone."""
@@ -117,7 +170,7 @@ class Room:
     # From the writer
 
     def landed(self, edits: list[Landed]) -> None:
-        """Edits of this process's clients are in the log: into the document and to everybody."""
+        """Edits of this process's clients are in the log: whatever is not shown yet is shown."""
         self._apply(edits)
         if relay().has_peers(self.draft_id):
             relay().post(
@@ -128,22 +181,35 @@ class Room:
                 ],
             )
 
+    def settled(self, is_shown: bool) -> None:
+        """An edit of this room is in the log, or refused."""
+        self.num_settled += 1
+        self.num_hidden -= not is_shown
+        self.has_settled.set()
+
     def full(self, client: Client) -> None:
         """An edit was not taken: its writer comes again with what the log has."""
         client.is_refused = True
         client.close(
             DRAFT_FULL, f"The draft is full ({MOST_BYTES >> 20} MiB); delete some of it, then go on"
         )
+        if self.num_sent - self.num_settled > self.num_hidden:
+            self.lost(TRY_AGAIN, "The draft is full; come again")
 
     def lost(self, code: int, reason: str) -> None:
-        """Edits could not be written: everybody comes again, with what they have."""
+        """Edits could not be written: everybody comes again, with what they have.
+
+        The document may hold what the log lacks: it is read anew, or clients would be told that
+        their edit is here.
+        """
+        self.document = None
         for client in list(self.clients):
             client.close(code, reason)
 
     # From other processes
 
     def heard_edit(self, seq: int, update: bytes) -> None:
-        if seq <= self.seq or seq in self.beyond:
+        if seq <= self.seq or seq in self.beyond or self.document is None:
             return
         if update:
             self._apply([Landed(seq, update, None)])
@@ -174,9 +240,12 @@ class Room:
     # The document
 
     def _apply(self, edits: Sequence[Landed]) -> None:
-        """Into the document, and to everybody what the document took."""
-        self._broadcast([edit for edit in edits if self._take_one(edit.update, edit.by)])
-        self.beyond.update(edit.seq for edit in edits)
+        """Into the document, and to everybody what the document took, but for what was shown."""
+        if self.document is None:
+            return  # whoever opens it reads the log
+        new = [edit for edit in edits if edit.shown_in is not self.document]
+        self._broadcast([edit for edit in new if self._take_one(edit.update, edit.by)])
+        self.beyond.update(edit.seq for edit in edits if edit.seq > self.seq)
         while self.seq + 1 in self.beyond:
             self.seq += 1
             self.beyond.discard(self.seq)
@@ -184,13 +253,14 @@ class Room:
             self.gap = asyncio.create_task(self._close_gap())
 
     def _take_one(self, update: bytes, by: Client | None = None) -> bool:
-        """An edit of what is no text, list or map stays in the log, and is nowhere else."""
+        """An edit of what is no text, list or map is not taken, though the log may have it."""
+        self.num_bytes += len(update)
         taken = update_apply(self.document, update)
         if not taken:
             log.error("edit_not_applied", draft=str(self.draft_id), num_bytes=len(update))
             if by is not None:
                 by.is_refused = True
-                by.close(NOT_AN_EDIT, "The document does not take this edit")
+                by.close(NOT_AN_EDIT, NOT_TAKEN)
         return taken
 
     def _broadcast(self, edits: Sequence[Landed]) -> None:
@@ -216,6 +286,9 @@ class Room:
 
     async def catch_up(self) -> None:
         """Read what the log has and this document lacks, and pass it on."""
+        document = self.document
+        if document is None:
+            return
         try:
             since = await database_call(draft_since, self.draft_id, self.seq)
         except HoneError:
@@ -227,7 +300,7 @@ class Room:
             return
         if not since.is_open:
             self.lost(DRAFT_CLOSED, "The draft is closed")
-        if since.updates and since.seq > self.seq:
+        if since.updates and since.seq > self.seq and self.document is document:
             taken = self._take(since)
             self._broadcast([Landed(since.seq, update, None) for update in taken])
 
@@ -267,10 +340,18 @@ class Room:
         """Let the document's state stand for its log, when that has grown by `least` updates."""
         if self.document is None or self.beyond or self.seq - self.compacted < least:
             return
-        seq, state = self.seq, self.document.get_update()
+        self.is_compacting = True  # a moment without anything that only the document has
+        try:
+            await self.written()
+        finally:
+            self.is_compacting = False
+        if self.document is None or self.beyond:
+            return
+        seq, state, num_bytes = self.seq, self.document.get_update(), self.num_bytes
         with contextlib.suppress(*ERRORS):
             await database_call(draft_compact, draft_id=self.draft_id, seq=seq, state=state)
             self.compacted = seq
+            self.num_bytes += len(state) - num_bytes
 
     async def close(self) -> None:
         """Leave the relay; the log keeps everything."""

@@ -1,13 +1,14 @@
 """Group commit of edits: those that wait at the same time, of all rooms, share a transaction.
 
-An edit is in the log before anybody but its writer sees it, so whatever a screen shows is kept.
+A room shows an edit that nothing can refuse before it is in the log (ADR 37): whoever sees it holds
+it, too. What the room answers, tells other processes and compacts is in the log.
 """
 
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -27,17 +28,19 @@ ERRORS: Final = (DjangoError, psycopg.Error, PoolTimeout)
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """An edit that is in the log."""
+    """An edit that is in the log. `shown_in`: the document that had it before, and everybody."""
 
     seq: int
     update: bytes
     by: Client | None
+    shown_in: Any = None
 
 
 class Sender(Protocol):
     """A room as the writer sees it."""
 
     def landed(self, edits: list[Landed]) -> None: ...
+    def settled(self, is_shown: bool) -> None: ...
     def full(self, by: Client) -> None: ...
     def lost(self, code: int, reason: str) -> None: ...
 
@@ -47,6 +50,7 @@ class _Waiting:
     room: Sender
     edit: Edit
     by: Client
+    shown_in: Any
 
 
 @dataclass(slots=True)
@@ -57,10 +61,12 @@ class Writer:
     ledger: Ledger = field(default_factory=Ledger)
     task: asyncio.Task[None] | None = None
 
-    def add(self, room: Sender, edit: Edit, by: Client) -> Awaitable[None] | None:
+    def add(
+        self, room: Sender, edit: Edit, by: Client, shown_in: Any = None
+    ) -> Awaitable[None] | None:
         """Queue an edit; the room hears when it has landed. What to wait for when it sends much."""
         by.num_unsettled += 1
-        self.waiting.append(_Waiting(room, edit, by))
+        self.waiting.append(_Waiting(room, edit, by, shown_in))
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self.run())
         return by.keep_pace() if by.is_ahead else None
@@ -78,6 +84,7 @@ class Writer:
                 _lose(group, "Something went wrong on our side")
             for entry in taken:
                 entry.by.settle()
+                entry.room.settled(entry.shown_in is not None)
 
     async def _write(self, group: list[_Waiting]) -> None:
         try:
@@ -111,7 +118,7 @@ def _tell(group: list[_Waiting], numbers: list[int | Refused]) -> None:
     for entry, seq in zip(group, numbers, strict=True):
         if isinstance(seq, int):
             rooms[id(entry.room)] = entry.room
-            landed[id(entry.room)].append(Landed(seq, entry.edit.update, entry.by))
+            landed[id(entry.room)].append(Landed(seq, entry.edit.update, entry.by, entry.shown_in))
         elif seq is Refused.FULL:
             entry.room.full(entry.by)
         else:

@@ -1,4 +1,4 @@
-"""The log of a draft: appended before anybody sees an edit, compacted while nobody notices."""
+"""The log of a draft: what it has is kept; compacted while nobody notices."""
 
 import uuid
 from collections.abc import Iterable, Sequence
