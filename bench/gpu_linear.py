@@ -19,13 +19,16 @@ import torch
 import triton
 import triton.language as tl
 
+from hone_engine.kernels.cuda_dense import CudaTiles
 from hone_engine.kernels.cuda_linear import (
     CudaWorkspace,
     cuda_linear,
     cuda_linear_reference,
     streamed_bytes,
 )
-from hone_engine.kernels.cuda_packed import CudaWeight, pack_cuda
+from hone_engine.kernels.cuda_mixed import CudaMixed, pack_mixed, runs_of
+from hone_engine.kernels.cuda_packed import TILE_COLS, CudaWeight, pack_cuda
+from hone_engine.layers.mixtures import Mixture
 
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096), (4096, 6144), (4096, 28672)]  # K, N
 # Best of other engines on this kind of card, us: {(K, N): {rows: (us, who)}}; from their own run.
@@ -93,7 +96,16 @@ def random_weight(cols: int, outs: int) -> CudaWeight:
     return pack_cuda(codes, scales, bits=4, group=GROUP)
 
 
-def check(x: torch.Tensor, weight: CudaWeight, workspace: CudaWorkspace, **more) -> None:
+def random_mixture(cols: int, outs: int, bits: float, device: str = "cuda") -> CudaMixed:
+    """As EXL2's quantizer mixes widths; `bits` on average."""
+    widths = Mixture(bits, bits).tiles(cols // TILE_COLS)
+    of_column = torch.tensor(widths, device=device).repeat_interleave(TILE_COLS)
+    codes = (torch.rand(outs, cols, device=device) * 2.0**of_column).to(torch.uint8)
+    scales = torch.rand(outs, len(widths), device=device).mul(0.02).half().repeat_interleave(4, 1)
+    return pack_mixed(codes, scales, None, runs_of(widths, [TILE_COLS] * len(widths)))
+
+
+def check(x: torch.Tensor, weight: CudaTiles, workspace: CudaWorkspace, **more) -> None:
     wanted = cuda_linear_reference(x, weight)
     error = (cuda_linear(x, weight, workspace, **more).double() - wanted).norm() / wanted.norm()
     if not error < 1e-3:
@@ -105,10 +117,15 @@ def products(weights, x, workspace, **more) -> list[Callable[[], object]]:
     return [lambda w=w: cuda_linear(x, w, workspace, out, **more) for w in weights]
 
 
-def measure(cols: int, outs: int, all_rows: list[int], roof: float, sweep: bool):
+def measure(
+    cols: int, outs: int, all_rows: list[int], roof: float, sweep: bool, mixture: float | None
+):
     """Yield rows of figures for one shape."""
     workspace = CudaWorkspace(torch.device("cuda", 0))
-    weights = [random_weight(cols, outs) for _ in range(max(4, 400_000_000 * 2 // (cols * outs)))]
+    weights = [
+        random_mixture(cols, outs, mixture) if mixture else random_weight(cols, outs)
+        for _ in range(max(4, 400_000_000 * 2 // (cols * outs)))
+    ]
     dense = [
         torch.randn(outs, cols, device="cuda").half()
         for _ in range(max(3, 600_000_000 // (cols * outs * 2)))
@@ -134,7 +151,7 @@ def measure(cols: int, outs: int, all_rows: list[int], roof: float, sweep: bool)
                 sys.stdout.write(f"   {tuning}: {us:.2f} us\n")
 
 
-def records(figures: list[dict], roof: float, tests: str | None) -> list[dict]:
+def records(figures: list[dict], roof: float, kind: str, tests: str | None) -> list[dict]:
     """The rows that are committed."""
     stamp = {"device": torch.cuda.get_device_name(0), "command": "bash bench/device.sh",
              "date": datetime.now(UTC).isoformat(timespec="seconds")}  # fmt: skip
@@ -143,7 +160,7 @@ def records(figures: list[dict], roof: float, tests: str | None) -> list[dict]:
         peer = f"torch fp16 {f['fp16_us']:.1f} us in the same run"
         if f["peer"]:
             peer += f"; {f['peer']} {f['peer_us']} us in its own run"
-        name = f"4-bit g{GROUP} product, {f['k']}x{f['n']}, {f['rows']} rows"
+        name = f"{kind} product, {f['k']}x{f['n']}, {f['rows']} rows"
         for what, value, unit in (
             ("", f["us"], "us"), (", by warpgroups", f["wgmma_us"], "us"),
             (", without overlap", f["alone_us"], "us"),
@@ -163,16 +180,19 @@ def main() -> None:
     parser.add_argument("--rows", default="1,2,4,8,16,32,64")
     parser.add_argument("--shapes", type=int, default=len(SHAPES))
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--mixture", type=float, help="bits on average, in several widths")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--tests", type=Path)
     given = parser.parse_args()
     torch.manual_seed(torch.seed() % (1 << 31))
     roof = read_roof()
-    print(f"{torch.cuda.get_device_name(0)}, read roof {roof:.0f} GB/s, 4 bits, groups of {GROUP}")
+    kind = f"EXL2-like {given.mixture}-bit mixture" if given.mixture else f"4-bit g{GROUP}"
+    print(f"{torch.cuda.get_device_name(0)}, read roof {roof:.0f} GB/s, {kind}")
     print("   K x N        rows    us  wgmma  alone   GB/s  roof%   fp16  peer")
     figures = []
     for cols, outs in SHAPES[: given.shapes]:
-        for f in measure(cols, outs, [int(r) for r in given.rows.split(",")], roof, given.sweep):
+        all_rows = [int(r) for r in given.rows.split(",")]
+        for f in measure(cols, outs, all_rows, roof, given.sweep, given.mixture):
             figures.append(f)
             peer = f"{f['peer_us']} {f['peer']}" if f["peer"] else "-"
             print(f"{cols:6}x{outs:<6} {f['rows']:5} {f['us']:7.2f} {f['wgmma_us'] or 0:6.2f}"
@@ -181,7 +201,7 @@ def main() -> None:
         torch.cuda.empty_cache()
     if given.out:
         tests = given.tests.read_text().strip() if given.tests else None
-        rows = records(figures, roof, tests)
+        rows = records(figures, roof, kind, tests)
         given.out.write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 
 
