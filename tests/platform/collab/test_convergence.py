@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from rooms import Web, Yjs
+from rooms import Web, Yjs, until
 from websockets import InvalidHandshake
 
-from hone.collab.core.frames import Reader
+from hone.collab.core.frames import Reader, state_frame
 from hone.collab.models import Draft
 from hone.collab.selectors import document_of, draft_since
 
@@ -84,6 +84,24 @@ async def settled(clients: list[Yjs]) -> None:
             await asyncio.sleep(0.02)
 
 
+async def answered(client: Yjs) -> bool:
+    """Whether the server answered a question before the connection was lost."""
+    await until(lambda: client.synced.is_set() or client.socket is None)
+    return client.socket is not None
+
+
+async def receipt(client: Yjs) -> None:
+    """Come again, bring what the server lacks, and be told that the log has it."""
+    while True:
+        await client.leave()
+        await reconnect(client)
+        if await answered(client):
+            client.synced.clear()
+            client.send(state_frame(client.document.get_state()))
+            if await answered(client):
+                return
+
+
 async def room(webs: list[Web], draft: Draft, headers: dict[str, str], seed: int) -> None:
     chance = random.Random(seed)
     clients = [Yjs(lambda: chance.choice(webs).room(draft.pk), headers) for _ in range(PEOPLE)]
@@ -95,6 +113,7 @@ async def room(webs: list[Web], draft: Draft, headers: dict[str, str], seed: int
             )
         )
         await settled(clients)
+        await asyncio.gather(*map(receipt, clients))
         texts = {str(client.text) for client in clients}
         assert len(texts) == 1, f"seed {seed}: {texts}"
         document = document_of(await sync_to_async(draft_since)(draft.pk))
