@@ -246,6 +246,30 @@ async def test_a_flood_of_cursors_reaches_others_as_a_few(
 
 
 @rooms
+async def test_the_number_of_a_colleague_is_not_taken_over(
+    enter: Enter, draft: str, as_alice, as_bob, cookie_of: Cookie
+) -> None:
+    alice = await enter(draft, cookie_of(as_alice)).joined()
+    bob = await enter(draft, cookie_of(as_bob)).joined()
+    alice.tell(entries_encode([Entry(5, 1, {"cursor": 1})]))
+    await until(lambda: bool(bob.awareness))
+    bob.tell(entries_encode([Entry(5, 99, {"cursor": 9})]))
+    bob.tell(entries_encode([Entry(6, 1, {"cursor": 2})]))
+    await until(lambda: bool(alice.awareness))
+    assert [entry.client for told in alice.awareness for entry in entries_parse(told)] == [6]
+    await bob.leave()
+    alice.tell(entries_encode([Entry(5, 2, {"cursor": 3})]))
+    late = await enter(draft, cookie_of(as_bob)).joined()
+    await until(
+        lambda: any(
+            entry.client == 5 and entry.state is not None and entry.state["user"]["name"] == "Alice"
+            for told in late.awareness
+            for entry in entries_parse(told)
+        )
+    )
+
+
+@rooms
 async def test_an_expired_session_stays_outside(
     enter: Enter, draft: str, as_bob, cookie_of: Cookie
 ) -> None:

@@ -150,10 +150,15 @@ class Room:
         self._broadcast(news)
 
     def hear(self, client: Client, data: bytes) -> None:
-        """Take a client's own state; what it repeats of others is left alone."""
+        """Take a client's own state; what it repeats of others is left alone.
+
+        The number of a client of somebody else who is here is never one's own.
+        """
         for entry in entries_parse(data):
             if client.number is None and entry.state is not None:
-                client.number = entry.client
+                holder = self.presence.user_of(entry.client)
+                if holder in (None, client.person.identity):
+                    client.number = entry.client
             if entry.client == client.number:
                 if not self.heard:
                     asyncio.get_running_loop().call_later(PRESENCE_S, self._tell_heard)

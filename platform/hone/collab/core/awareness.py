@@ -90,6 +90,14 @@ class Presence:
         """Everybody who is there."""
         return [k.entry for k in self._known.values() if k.entry.state is not None]
 
+    def user_of(self, client: int) -> str | None:
+        """Whose this client is as the server has stamped it, while it is there."""
+        known = self._known.get(client)
+        if known is None or known.entry.state is None:
+            return None
+        user = known.entry.state.get("user")
+        return user.get("id") if isinstance(user, dict) else None
+
     def leave(self, clients: Iterable[int], now: float) -> list[Entry]:
         """Mark clients as gone; the entries that tell others so."""
         gone = []

@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from pycrdt import Array, Doc, Map, Text
 
+from hone.collab.core.nesting import nesting_check
+
 ROOTS: Final = ("text", "messages", "config", "variables", "meta")
 
 
@@ -87,8 +89,12 @@ def document_read(document: Doc[Any]) -> Shape:
     kind = found["meta"].get("type", "text")
     if kind not in ("text", "chat"):
         raise ShapeError(f"meta.type is {kind!r}, wanted text or chat")
-    prompt = text if kind == "text" else plain(found["messages"])
-    return Shape(kind, prompt, plain(found["config"]), plain(found["variables"]))
+    try:
+        found = plain(found)
+    except RecursionError:
+        raise ShapeError("a value of the document is nested too deep") from None
+    prompt = text if kind == "text" else found["messages"]
+    return Shape(kind, prompt, found["config"], found["variables"])
 
 
 def _check_readable(document: Doc[Any]) -> None:
@@ -125,6 +131,7 @@ def plain(value: Any) -> Any:
 
 def update_check(update: bytes) -> None:
     """Raise ValueError unless the bytes are an update that a document takes."""
+    nesting_check(update)
     try:
         Doc[Any]().apply_update(update)
     except ValueError:
