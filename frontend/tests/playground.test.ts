@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { blank, fromObservation, fromVersion, limitOf, requestOf, type Draft } from "@/features/playground/draft";
+import { blank, fromCall, fromObservation, fromVersion, limitOf, requestOf, type Draft } from "@/features/playground/draft";
 import { isPacked, packed, unpacked } from "@/features/playground/share";
 import { readAnswer, structureOf } from "@/features/playground/structure";
 import { valuesOf } from "@/features/playground/values";
@@ -37,6 +37,11 @@ describe("a draft", () => {
     const tools = [{ type: "function", function: { name: "f" } }];
     const draft = fromObservation({ input: messages, model: "m", model_parameters: { tools, stream: true } } as unknown as Observation);
     expect(request(draft)).toMatchObject({ messages: [{ role: "user", content: "Q" }, { role: "assistant", content: "", tool_calls: calls }, { role: "tool", content: "R", tool_call_id: "1" }], tools });
+  });
+  it("opens a call of a prompt as that version with the values it was made with", () => {
+    const call = (content: string, number: unknown = 3) => ({ input: [{ role: "user", content }], model: "m", model_parameters: { max_tokens: 5 }, prompt: { name: "greet", version: number } }) as unknown as Observation;
+    expect(request(fromCall(call("Hi Ada"), [version]))).toMatchObject({ prompt: "greet@3", variables: { who: "Ada" }, max_tokens: 5 });
+    for (const odd of [call("Hello Ada"), call("Hi Ada", 9)]) expect(request(fromCall(odd, [version]))).toMatchObject({ messages: odd.input });
   });
   it("comes whole out of a link", async () => {
     const draft = { ...blank(), variables: { a: "ü ✓" }, tools: "[]" };

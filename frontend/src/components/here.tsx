@@ -37,13 +37,13 @@ export default function Here({ prompt, draft }: { prompt: string } & { draft?: s
   return (
     <span className="here" title={`Here now: ${names}`}>
       <span className="sr-only">Here now: {names}</span>
-      <ul aria-hidden="true">
+      <span className="here-people" aria-hidden="true">
         {people.slice(0, SHOWN).map((person) => (
-          <li key={person.id} className="here-person" style={{ background: person.color }}>
+          <span key={person.id} className="here-person" style={{ background: person.color }}>
             {initialsOf(person.name)}
-          </li>
+          </span>
         ))}
-      </ul>
+      </span>
       {people.length > SHOWN && <span className="faint num">+{people.length - SHOWN}</span>}
     </span>
   );

@@ -6,6 +6,7 @@ import { plainMessages } from "@/lib/conversation";
 import { toText } from "@/lib/json-text";
 import { PARAMETERS } from "@/lib/parameters";
 import { messagesOf, render, variablesIn } from "@/lib/template";
+import { valuesOfMessages } from "@/lib/template-values";
 
 import { structureOf } from "./structure";
 
@@ -92,7 +93,19 @@ export function fromObservation(observation: Observation): Draft {
   };
 }
 
-function sentIn(input: unknown): DraftMessage[] {
+/** A past call of a prompt's version opens as that version with the values it was made with, where they can be read. */
+export function fromCall(observation: Observation, versions: readonly PromptVersion[]): Draft {
+  const sent = fromObservation(observation);
+  const used = observation.prompt;
+  const version = used && versions.find((one) => String(one.version) === String(used.version));
+  const values = version && valuesOfMessages(messagesOf(version.prompt), sent.messages);
+  if (!values) return sent;
+  const prompt = fromVersion(used.name, version);
+  const { columns, tools, format } = sent;
+  return { ...prompt, columns, tools, format, variables: values, messages: [...prompt.messages, ...sent.messages.slice(prompt.messages.length)] };
+}
+
+export function sentIn(input: unknown): DraftMessage[] {
   const messages = plainMessages(input) ?? [{ role: "user", content: JSON.stringify(input, null, 2) }];
   const sent = sentMessages(input);
   return messages.map((message, index) => {

@@ -21,6 +21,7 @@ import { DatasetRow } from "./dataset-row";
 import { packed } from "./share";
 import { Structures } from "./structures";
 import { structureOf } from "./structure";
+import { TraceValues } from "./trace-values";
 import { useAnswers } from "./use-answers";
 import { keepDraft } from "./use-source";
 import { Variables } from "./variables";
@@ -61,6 +62,7 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
     const other = models.data?.find((m) => draft.columns.every((column) => (column.model ?? models.data[0]?.id) !== m.id));
     change({ columns: [...draft.columns, column(other?.id ?? model, parameters, version)] });
   };
+  const fill = (variables: Record<string, string>) => setDraft((current) => ({ ...current, variables: { ...current.variables, ...variables } }));
   /** Runs a column once more with room for a longer answer. */
   const raise = (key: number, tokens: number) => {
     const columns = draft.columns.map((one) => (one.key === key ? { ...one, parameters: { ...one.parameters, max_tokens: String(tokens) } } : one));
@@ -85,7 +87,10 @@ export function Playground({ sourceKey, initial }: { sourceKey: string; initial:
       <SourcePicker source={draft.source} changed={!isPrompt(draft)} />
       <Messages messages={draft.messages} onChange={(messages) => change({ messages })} />
       <Variables messages={asked} values={draft.variables} onChange={(variables) => change({ variables })}>
-        <DatasetRow messages={asked} onFill={(variables) => setDraft((current) => ({ ...current, variables: { ...current.variables, ...variables } }))} />
+        <span className="variables-from">
+          <TraceValues source={draft.source} onFill={fill} />
+          <DatasetRow messages={asked} onFill={fill} />
+        </span>
       </Variables>
       <Structures draft={draft} onChange={change} />
     </div>

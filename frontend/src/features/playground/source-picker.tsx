@@ -27,7 +27,7 @@ export function SourcePicker({ source, changed }: { source: PromptSource | null;
         ))}
       </Select>
       {source && <OfPrompt source={source} changed={changed} onVersion={(version) => open({ prompt: source.name, version })} />}
-      {!source && trace && (
+      {trace && (
         <Link className="source-link" href={`/p/${slug}/traces/${trace}`}>
           Back to the trace
         </Link>

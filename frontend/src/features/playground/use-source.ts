@@ -7,7 +7,7 @@ import { observationQuery, traceQuery, versionsQuery } from "@/lib/api/queries";
 import type { Observation, PromptVersion, TraceDetail } from "@/lib/api/types";
 import { mainOf } from "@/lib/call";
 
-import { blank, fromObservation, fromVersion, type Draft } from "./draft";
+import { blank, fromCall, fromVersion, type Draft } from "./draft";
 import { isPacked, renewed, unpacked } from "./share";
 
 interface Source {
@@ -28,6 +28,7 @@ export function useSource(): Source {
   const trace = prompt ? "" : (params.get("trace") ?? "");
   const versions = useQuery({ ...versionsQuery(slug, prompt), enabled: prompt !== "", staleTime: Infinity });
   const call = useCall(trace, params.get("o"));
+  const callVersions = useVersionsOf(call.data);
   const wanted = wantedVersion(params);
   const key = shared.hash || keyOf(prompt, wanted, trace, params.get("o"));
 
@@ -35,7 +36,7 @@ export function useSource(): Source {
     const fresh = (): Draft | null => {
       if (shared.hash) return shared.data ?? null;
       if (prompt) return versions.data ? ofPrompt(prompt, versions.data, wanted) : null;
-      if (trace) return call.data ? ofCall(call.data) : null;
+      if (trace) return ofCall(call.data, callVersions);
       return blank();
     };
     try {
@@ -44,7 +45,7 @@ export function useSource(): Source {
     } catch (error) {
       return { draft: null, error };
     }
-  }, [slug, key, shared.hash, shared.data, prompt, trace, wanted, versions.data, call.data]);
+  }, [slug, key, shared.hash, shared.data, prompt, trace, wanted, versions.data, call.data, callVersions]);
 
   const query = shared.hash ? shared : prompt ? versions : call;
   return { key, draft: opened.draft, error: opened.error ?? query.error, retry: () => void query.refetch() };
@@ -56,6 +57,14 @@ function useCall(trace: string, observation: string | null) {
   const detail = useQuery({ ...traceQuery(slug, trace), enabled: trace !== "" && observation === null });
   const one = useQuery({ ...observationQuery(slug, trace, observation ?? ""), enabled: trace !== "" && observation !== null });
   return observation === null ? detail : one;
+}
+
+/** The versions of the prompt that the call names, none where it names none or that is gone; undefined while they are read. */
+function useVersionsOf(found: TraceDetail | Observation | undefined): PromptVersion[] | undefined {
+  const { slug } = useProject();
+  const name = (found && observationOf(found)?.prompt?.name) ?? "";
+  const versions = useQuery({ ...versionsQuery(slug, name), enabled: name !== "", retry: false });
+  return name === "" || versions.isError ? NONE : versions.data;
 }
 
 /** A draft that came in the link; it goes before what the address names. */
@@ -83,10 +92,16 @@ function ofPrompt(name: string, versions: PromptVersion[], wanted: string): Draf
   return fromVersion(name, found);
 }
 
-function ofCall(found: TraceDetail | Observation): Draft {
-  const observation = "observations" in found ? mainOf(found.observations) : found;
+const NONE: PromptVersion[] = [];
+
+const observationOf = (found: TraceDetail | Observation): Observation | undefined => ("observations" in found ? mainOf(found.observations) : found);
+
+/** Null while it is on its way. */
+function ofCall(found: TraceDetail | Observation | undefined, versions: readonly PromptVersion[] | undefined): Draft | null {
+  if (!found || !versions) return null;
+  const observation = observationOf(found);
   if (!observation) throw new Error("This trace has no call that could be opened");
-  return fromObservation(observation);
+  return fromCall(observation, versions);
 }
 
 interface Kept {
