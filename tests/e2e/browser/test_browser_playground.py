@@ -27,6 +27,8 @@ def test_a_prompt_is_edited_run_and_traced(
     expect(messages.first).to_be_visible()
     messages.last.fill("Tell me about {{thing}} in one short sentence.")
     expect(page.get_by_text("edited")).to_be_visible()
+    page.get_by_role("button", name="Parameters").click()
+    page.get_by_label("max tokens").fill("48")  # a small model would go on for minutes
     page.get_by_label("thing").fill("the sea")
     page.keyboard.press("Control+Enter")
 
@@ -51,7 +53,7 @@ def test_a_prompt_is_edited_run_and_traced(
 
 
 def test_an_unchanged_prompt_names_itself_in_its_trace(
-    page: Page, hone_server: Any, visit: Visit
+    page: Page, hone_server: Any, visit: Visit, shoot: Shoot
 ) -> None:
     path = f"/api/projects/{hone_server.project}/prompts"
     name = "browser/named"
@@ -75,6 +77,18 @@ def test_an_unchanged_prompt_names_itself_in_its_trace(
     answer.get_by_role("link", name="Trace").click()
     expect(page.get_by_role("link", name=f"{name} v1")).to_be_visible()
 
+    page.get_by_role("button", name="Open in playground").click()
+    expect(page.get_by_label("Text of message 1")).to_have_value("Say {{what}}.")
+    expect(page.get_by_label("what", exact=True)).to_have_value("hello")
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value(name)
+    visit("playground")
+    visit(f"playground?prompt={name}&version=1")
+    page.get_by_label("what", exact=True).fill("bye")
+    traces = page.get_by_label("Fill from a trace")
+    traces.select_option(index=1)
+    expect(page.get_by_label("what", exact=True)).to_have_value("hello")
+    shoot(page, "playground-from-trace")
+
 
 def test_a_long_answer_can_be_stopped_and_is_kept(page: Page, visit: Visit) -> None:
     visit("playground")
@@ -82,7 +96,10 @@ def test_a_long_answer_can_be_stopped_and_is_kept(page: Page, visit: Visit) -> N
         "Write a very long story about a lighthouse keeper."
     )
     page.get_by_role("button", name="Parameters").click()
-    page.get_by_label("max tokens").fill("2000")
+    limit = page.get_by_label("max tokens")
+    expect(limit).to_have_attribute("placeholder", "1024")
+    expect(page.get_by_text("Longest answer; 1,024 by default")).to_be_visible()
+    limit.fill("2000")
     page.keyboard.press("Control+Enter")
     answer = page.get_by_role("article").first
     expect(answer).to_have_attribute("data-state", "streaming")
@@ -158,6 +175,12 @@ def test_two_columns_answer_side_by_side(page: Page, visit: Visit, shoot: Shoot)
         expect(answer).to_have_attribute("data-state", "done", timeout=60_000)
     expect(columns.nth(1).get_by_role("article")).to_contain_text("cut at the limit")
     shoot(page, "playground-columns")
+    columns.nth(1).get_by_role("button", name="Run with 6").click()
+    expect(columns.nth(1).get_by_label("max tokens")).to_have_value("6")
+    expect(columns.nth(1).get_by_role("article")).to_have_count(2)
+    longer = columns.nth(1).get_by_role("article").first
+    expect(longer).to_have_attribute("data-state", "done", timeout=60_000)
+    expect(columns.nth(0).get_by_role("article")).to_have_count(1)
     columns.nth(1).get_by_role("button", name="Remove this column").click()
     expect(columns).to_have_count(1)
     expect(columns.nth(0).get_by_role("article")).to_have_count(1)

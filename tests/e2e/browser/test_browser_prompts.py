@@ -452,3 +452,33 @@ def test_words_of_the_text_are_found(
     page.keyboard.press("/")
     page.keyboard.type(word)
     expect(page.locator(f'a[href$="{name}"]')).to_be_visible()
+
+
+def test_what_others_include_is_archived_instead_of_deleted(
+    page: Page,
+    hone_server: Any,
+    make_prompt: Callable[..., str],
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    tone = f"e2e/{uuid.uuid4().hex[:8]}/tone"
+    path = f"/api/projects/{hone_server.project}/prompts"
+    assert hone_server.post(path, {"name": tone, "type": "text", "prompt": "Kind."})[0] == 201
+    outer = make_prompt("Answer. {{> " + tone + "}} {{question}}")
+    page.goto(prompt_url(hone_server, outer))
+    expect(page.locator(".mark-include")).to_have_text("{{> " + tone + "}}")
+    shoot(page, "prompt-includes")
+    page.get_by_role("region", name="user message").get_by_role("link", name=tone).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(tone)
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Delete prompt…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete prompt").click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"{tone} is included by others")
+    includers = page.get_by_role("list", name="Included by")
+    expect(includers.get_by_role("listitem")).to_have_text(f"{outer}v1")
+    assert axe(page) == []
+    shoot(page, "prompt-included")
+    page.get_by_role("button", name="Archive instead").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    rendered = hone_server.get(f"/api/public/v2/prompts/{outer}?label=latest")[1]
+    assert "Answer. Kind. {{question}}" in str(rendered["prompt"])

@@ -181,6 +181,72 @@ def test_two_drafts_are_merged_and_the_conflict_is_decided(
     expect(lines.nth(2)).to_have_text(re.compile("Be precise.*warm"))
     expect(page.locator(".cm-line").nth(2)).to_have_text("Be warm.")
 
+    main.keyboard.press("Control+z")
+    expect(lines.nth(0)).to_have_text("You answer for {{company}}.")
+    expect(lines.nth(2)).to_have_text("Be precise.")
+    main.keyboard.press("Control+Shift+z")
+    expect(lines.nth(0)).to_have_text("Hello! You answer for {{company}}.")
+    expect(lines.nth(2)).to_have_text(re.compile("Be precise.*warm"))
+
+
+def test_the_text_itself_publishes_by_its_chord(page: Page, room: str) -> None:
+    opened(page, room)
+    here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Prompts")
+    expect(here).to_have_attribute("aria-current", "page")
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Be brief.")
+    expect(page.get_by_role("button", name="Publish", exact=False).first).to_be_enabled()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Version 2 published")).to_be_visible()
+    expect(page.locator(".cm-line").last).to_have_text("Be brief.")
+
+
+def test_an_include_leads_to_its_prompt_and_an_undeclared_variable_shows(
+    page: Page, hone_server: Any, room: str, shoot: Callable[[Page, str], None]
+) -> None:
+    tone = f"e2e/{uuid.uuid4().hex[:8]}/tone"
+    path = f"/api/projects/{hone_server.project}/prompts"
+    assert hone_server.post(path, {"name": tone, "type": "text", "prompt": "Kind."})[0] == 201
+    opened(page, room, "settings")
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("{{> " + tone + "@latest}} ")
+    page.keyboard.type("{{mood}}")
+    expect(page.locator(".cm-variable")).to_have_count(2)
+    expect(page.locator(".cm-variable-unknown")).to_have_count(0)
+    page.get_by_label("Example of mood").fill("calm")
+    expect(page.locator(".cm-variable-unknown")).to_have_text("{{company}}")
+    link = page.get_by_role("link", name=f"{tone}@latest")
+    expect(link).to_be_visible()
+    shoot(page, "together-includes")
+    page.locator(".cm-include").click(modifiers=["Control"])
+    expect(page).to_have_url(re.compile(f"/prompts/{tone}$"))
+
+
+def test_lists_show_who_writes_now(
+    page: Page,
+    page_of: Callable[..., Page],
+    hone_server: Any,
+    room: str,
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    name = room.partition("/together/")[2]
+    dana = page_of("Dana", "member")
+    opened(dana, room)
+    page.goto(f"/p/{hone_server.project}/prompts?q={name}")
+    expect(page.get_by_role("row").filter(has_text=name)).to_contain_text("Here now: Dana")
+    assert axe(page) == []
+    shoot(page, "prompts-here")
+    opened(page, room, "drafts")
+    here = page.locator(".rv-drafts").first
+    expect(here).to_contain_text(re.compile("Here now: .*Dana"))
+    shoot(page, "drafts-here")
+    dana.goto(f"/p/{hone_server.project}/traces")
+    expect(here).not_to_contain_text("Dana, ", timeout=15_000)
+    expect(here).not_to_contain_text(", Dana", timeout=15_000)
+
 
 def test_a_closed_draft_is_opened_again(page: Page, room: str) -> None:
     opened(page, room, "drafts")

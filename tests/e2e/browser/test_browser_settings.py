@@ -254,3 +254,67 @@ def test_a_mask_is_tried_put_in_force_and_switched_off(
     row.get_by_role("button", name=f"Delete {name}").click()
     dialog.get_by_role("button", name="Delete mask").click()
     expect(row).to_have_count(0)
+
+
+def test_an_admin_protects_a_label_and_a_member_is_refused(
+    page: Page,
+    open_page: Callable[..., Page],
+    hone_server: Any,
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    label, name = f"live-{uuid.uuid4().hex[:6]}", f"e2e/{uuid.uuid4().hex[:8]}"
+    prompts = f"/api/projects/{hone_server.project}/prompts"
+    body = {"name": name, "type": "text", "prompt": "Hi", "labels": [label]}
+    assert hone_server.post(prompts, body)[0] == 201
+    hone_server.post(f"{prompts}/{name}/versions", {"prompt": "Hello"})
+    page.goto(settings_url(hone_server, "prompts"))
+    row = page.get_by_role("row").filter(has_text=label)
+    expect(row).to_contain_text("1 prompt")
+    row.get_by_label(f"Only admins move {label}").check()
+    expect(page.get_by_role("status")).to_contain_text(f"Only admins move {label} now")
+    expect(row).to_contain_text("Protected")
+    row.get_by_label(f"Approvals that {label} needs").select_option("2")
+    expect(page.get_by_role("status")).to_contain_text(f"{label} needs 2 approvals now")
+    page.get_by_label("Another label").fill("latest")
+    expect(page.get_by_role("alert")).to_contain_text("nobody moves it")
+    page.get_by_label("Another label").fill(f"{label}-next")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label(f"Only admins move {label}-next")).to_be_visible()
+    assert axe(page) == []
+    shoot(page, "settings-prompts")
+    page.reload()
+    expect(page.get_by_label(f"Approvals that {label} needs")).to_have_value("2")
+    expect(page.get_by_label(f"Only admins move {label}", exact=True)).to_be_checked()
+
+    email = f"mia-{uuid.uuid4().hex[:6]}@example.com"
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    made = page.request.post(
+        f"/api/projects/{hone_server.project}/members",
+        data={"email": email, "name": "Mia", "role": "member", "password": "correct horse staple"},
+        headers={"x-csrftoken": cookies["csrftoken"], "referer": hone_server.url},
+    )
+    assert made.ok, made.text()
+    member = open_page(signed=False, color_scheme="dark")
+    member.goto(f"/login?next=/p/{hone_server.project}/settings/prompts")
+    member.get_by_label("Email").fill(email)
+    member.get_by_label("Password").fill("correct horse staple")
+    member.get_by_role("button", name="Sign in").click()
+    expect(member.get_by_text("Changing this is for admins and owners.")).to_be_visible()
+    expect(member.get_by_label(f"Only admins move {label}", exact=True)).to_be_disabled()
+    expect(member.get_by_label(f"Approvals that {label} needs")).to_be_disabled()
+    expect(member.get_by_label("Another label")).to_have_count(0)
+    shoot(member, "settings-prompts-dark")
+    member.goto(f"/p/{hone_server.project}/prompts/{name}?tab=versions")
+    member.get_by_role("button", name="Actions for version 2").first.click()
+    expect(member.get_by_role("menu")).to_contain_text(f"Only admins move {label}")
+    expect(member.get_by_role("menuitem", name=label).first).to_be_disabled()
+    member.get_by_role("menuitem", name="New label…").click()
+    member.get_by_role("dialog").get_by_role("textbox").fill(label)
+    member.keyboard.press("Enter")
+    expect(member.get_by_role("status")).to_contain_text(f"'{label}' is protected")
+
+    page.get_by_label(f"Only admins move {label}", exact=True).uncheck()
+    expect(page.get_by_role("status")).to_contain_text(f"Members move {label} again")
+    page.get_by_label(f"Approvals that {label} needs").select_option("0")
+    expect(page.get_by_role("status")).to_contain_text(f"{label} needs no approval now")
