@@ -248,6 +248,53 @@ def test_lists_show_who_writes_now(
     expect(here).not_to_contain_text(", Dana", timeout=15_000)
 
 
+def test_messages_changed_on_both_sides_are_merged_and_published(
+    page: Page, open_page: Callable[..., Page], hone_server: Any
+) -> None:
+    name = f"e2e/{uuid.uuid4().hex[:8]}"
+    said = [("system", "You answer briefly."), ("user", "Be kind."), ("assistant", "I will.")]
+    body = {"name": name, "type": "chat"}
+    body |= {"prompt": [{"role": role, "content": content} for role, content in said]}
+    path = f"/api/projects/{hone_server.project}/prompts"
+    status, answer = hone_server.post(path, body)
+    assert status == 201, answer
+    address = f"/p/{hone_server.project}/together/{name}"
+    page.goto(f"{address}?tab=drafts")
+    expect(page.locator(".cm-content")).to_have_count(3)
+    page.get_by_label("Name of a new draft").fill("side")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**draft=**")
+    expect(page.locator(".page-title .badge")).to_have_text("side")
+    expect(page.locator(".cm-content")).to_have_count(3)
+    select_line(page, "Be kind.")
+    page.keyboard.type("Be warm.")
+    page.get_by_role("button", name="Add message").click()
+    expect(page.locator(".cm-content")).to_have_count(4)
+    page.locator(".cm-content").last.click()
+    page.keyboard.type("Thank you.")
+    main = open_page()
+    main.goto(f"{address}?tab=drafts")
+    expect(main.locator(".cm-content")).to_have_count(3)
+    select_line(main, "Be kind.")
+    main.keyboard.type("Be precise.")
+    main.get_by_role("button", name="Move message 3 up").click()
+    expect(main.locator(".cm-content").nth(1)).to_have_text("I will.")
+    main.get_by_role("button", name="What to do with side").click()
+    main.get_by_role("menuitem", name="Merge into this draft").click()
+    expect(main.get_by_text("0 of 1 decided")).to_be_visible()
+    main.get_by_role("radio", name=re.compile("^This draft")).focus()
+    main.keyboard.press("ArrowDown")
+    expect(main.get_by_text("1 of 1 decided")).to_be_visible()
+    main.keyboard.press("Control+Enter")
+    expect(main.get_by_text("Draft side merged")).to_be_visible()
+    # What was added after a message stays behind it, wherever that went.
+    texts = ["You answer briefly.", "I will.", "Thank you.", "Be warm."]
+    expect(main.locator(".cm-content")).to_have_text(texts)
+    main.get_by_label("What changed").fill("Warmer")
+    main.keyboard.press("Control+Enter")
+    expect(main.get_by_text("Version 2 published")).to_be_visible()
+
+
 def test_a_closed_draft_is_opened_again(page: Page, room: str) -> None:
     opened(page, room, "drafts")
     page.get_by_label("Name of a new draft").fill("side")
