@@ -8,7 +8,10 @@
 // is full when the kernel before ends. Rows are summed only after several units (all of them, at one row), not at each.
 // Versions, on an H200, 4096x14336 at 1 / 8 rows in us: 8 warps, one tile a stage, one chain of products 13.3 / -; two chains, two tiles
 // a stage 12.0 / 21.8; 16 warps where a block streams more than 128 kB 10.8 / 16.2; sums of more units at once 10.8 / 13.8. Without
-// dependent launch 2.5 to 3.5 us more.
+// dependent launch 2.5 to 3.5 us more. A mixture of 3 to 6 bits, 4096x28672 at 1 row in us (4 bits: 18.8): tiles looked up in the table, warps
+// with the same bytes 47.1; a third of the logic for planes, groups of 128 known when compiling 39.5; a walk, warps with the same tiles,
+// one choice of the width a stage 29.7. There the warps with 3 bits are the latest (3 bits alone 30.6, 4 alone 21.3). Tiles of both ends of
+// the columns for each warp even that out, but with one tile a stage cost more: 34.1.
 #pragma once
 #include "kernels/linear/tile.cuh"
 
@@ -92,22 +95,17 @@ __device__ __forceinline__ void add_slices(const FewRows& p, int first_unit, int
   }
 }
 
-// COLS: columns of 8 activation rows, 1 or 2. BITS 0: a mixed matrix, whose warps share its bytes, not its tiles, evenly.
+// COLS: columns of 8 activation rows, 1 or 2. BITS 0: a mixed matrix, a stage of which has tiles of one width.
 template <class T, int BITS, int GROUP, int COLS>
-__global__ void __launch_bounds__(512, 1) linear_few_rows(const __grid_constant__ FewRows p) {
+__global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(const __grid_constant__ FewRows p) {
   extern __shared__ __align__(128) uint8_t shared[];
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int slice = blockIdx.x % p.slices, range = blockIdx.x / p.slices, ranges = gridDim.x / p.slices;
   const int unit_0 = int(int64_t(p.units) * range / ranges), unit_1 = int(int64_t(p.units) * (range + 1) / ranges);
   const int slice_0 = p.tiles_a_unit * slice / p.slices, slice_1 = p.tiles_a_unit * (slice + 1) / p.slices;
-  const auto border = [&](int w) {
-    if (BITS || w == 0 || w == warps) return slice_0 + (slice_1 - slice_0) * w / warps;
-    const int from = offset_of(p.runs, slice_0);
-    return tile_near(p.runs, from + int(int64_t(offset_of(p.runs, slice_1) - from) * w / warps), slice_0, slice_1);
-  };
-  const auto offset = [&](int tile) { return BITS ? tile * p.tile_size : offset_of(p.runs, tile); };
-  const int tile_0 = border(warp), tile_1 = border(warp + 1);
+  const int tile_0 = slice_0 + (slice_1 - slice_0) * warp / warps, tile_1 = slice_0 + (slice_1 - slice_0) * (warp + 1) / warps;
   const int own = tile_1 - tile_0;
+  Walk ahead(p.runs, tile_0, tile_1), here = ahead;  // of a mixed matrix: what is fetched, what is multiplied
   const int stride = few_rows_stride(p.tiles_a_unit, p.slices), stage_size = p.stage_tiles * p.tile_size, ring_size = p.stages * stage_size;
   uint8_t* xs = shared + warps * ring_size;
   float* sums = reinterpret_cast<float*>(xs + p.rows * stride);
@@ -115,16 +113,22 @@ __global__ void __launch_bounds__(512, 1) linear_few_rows(const __grid_constant_
   WarpRing ring(shared + warp * ring_size, barriers + warp * p.stages, p.stages, stage_size, lane);
 
   // Where the next stage comes from: stage_tiles at a time along this warp's tiles of a unit, then on to the next unit.
-  const int to_next_unit = p.unit_size - (offset(tile_1) - offset(tile_0));
-  const uint8_t* next = p.tiles + int64_t(unit_0) * p.unit_size + offset(tile_0);
+  const int to_next_unit = p.unit_size - own * p.tile_size;
+  const uint8_t* next = p.tiles + int64_t(unit_0) * p.unit_size + (BITS ? tile_0 * p.tile_size : 0);  // BITS 0: the unit
   int units_left = own > 0 ? unit_1 - unit_0 : 0, tiles_left = own;
   const auto fetch_next = [&] {
     if (units_left > 0) {
-      const int n = min(tiles_left, p.stage_tiles), first = tile_1 - tiles_left;
-      const int num_bytes = BITS ? n * p.tile_size : offset(first + n) - offset(first);
-      ring.fetch(next, 1, num_bytes, 0);
-      next += num_bytes, tiles_left -= p.stage_tiles;
-      if (tiles_left <= 0) tiles_left = own, next += to_next_unit, units_left--;
+      if constexpr (BITS) {
+        const int num_bytes = min(tiles_left, p.stage_tiles) * p.tile_size;
+        ring.fetch(next, 1, num_bytes, 0);
+        next += num_bytes, tiles_left -= p.stage_tiles;
+        if (tiles_left <= 0) tiles_left = own, next += to_next_unit, units_left--;
+      } else {
+        const int count = ahead.count(p.stage_tiles);
+        ring.fetch(next + ahead.offset(), 1, count * ahead.run.tile_bytes, 0);
+        ahead.pass(count);
+        if ((tiles_left -= count) <= 0) tiles_left = own, next += p.unit_size, units_left--;
+      }
     }
 #if !HONE_BULK_COPY
     copy_commit();
@@ -139,7 +143,7 @@ __global__ void __launch_bounds__(512, 1) linear_few_rows(const __grid_constant_
   __syncthreads();
 
   const int quad = lane & 3, row = lane >> 2;
-  const uint8_t* my_x = xs + (row < p.rows ? row : 0) * stride + quad * 16 + (tile_0 - slice_0) * kTileCols * 2;
+  const uint8_t* my_x = xs + (row < p.rows ? row : 0) * stride + quad * 16 + ((BITS ? tile_0 : 0) - slice_0) * kTileCols * 2;
   const int step = row + 8 < p.rows ? 8 * stride : 0;
   const AnyProduct<T, 2, 1, COLS, true> any{p.has_min, lane};
   TileProduct<T, BITS ? BITS : 4, GROUP, 2, 1, COLS, true> product(p.group, p.has_min, lane);
@@ -148,22 +152,23 @@ __global__ void __launch_bounds__(512, 1) linear_few_rows(const __grid_constant_
     for (int u = 0; u < n; u++) {
       float acc[1][COLS][4] = {};
       const uint8_t* at_x = my_x;
-      for (int left = own; left > 0; left -= p.stage_tiles) {
+      for (int left = own; left > 0;) {
 #if !HONE_BULK_COPY
         copy_wait(p.stages - 1);
         __syncwarp();
 #endif
         const uint8_t* stage = ring.wait();
-        for (int t = 0; t < min(left, p.stage_tiles); t++) {
-          if constexpr (BITS) {
+        if constexpr (BITS) {
+          for (int t = 0; t < min(left, p.stage_tiles); t++) {
             product.run(stage, 0, at_x, step, acc);
-            stage += p.tile_size;
-          } else {
-            const Run& run = run_of(p.runs, tile_1 - left + t);
-            any.run(run, stage, at_x, step, acc);
-            stage += run.tile_bytes;
+            stage += p.tile_size, at_x += kTileCols * 2;
           }
-          at_x += kTileCols * 2;
+          left -= p.stage_tiles;
+        } else {
+          const int count = here.count(p.stage_tiles);
+          any.run(here.run, count, stage, my_x + here.tile * kTileCols * 2, step, acc);
+          here.pass(count);
+          left -= count;
         }
         ring.release();
         fetch_next();

@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(PARTS * 128, 1) linear_many_rows(const __grid_
       if constexpr (BITS)
         product.run(ring.wait(), p.tile_size, my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
       else
-        any.run(run_of(p.runs, at * PARTS + part), ring.wait(), my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
+        any.run(run_of(p.runs, at * PARTS + part), 1, ring.wait(), my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
       ring.release();
     }
     if (++slot == p.x_stages) slot = 0;

@@ -41,21 +41,41 @@ struct Planes {
   }
 };
 
-// 2, 3, 5 and 6 bits: put together from planes, below 1024 in fp16 or 128 in bf16 as the others.
+// 2, 3, 5 and 6 bits: put together from planes, below 1024 in fp16 or 128 in bf16 as the others. In fp16 the codes of rows 8 and more
+// begin higher in the number, as those of 4 bits do: each plane's bits are moved to where the code wants them by one shift, which two
+// fragments often share, and set by one LOP3.
 template <class T, int BITS>
 struct Codes {
   static constexpr bool is_half = __is_same(T, __half);
-  static constexpr float base = is_half ? 1024.f : 128.f, high_factor = 1.f;
+  using P = Planes<BITS>;
+  static constexpr int high_at = is_half ? (P::four ? 4 : 2) : 0;  // the bit at which a code of rows 8 to 15 begins
+  static constexpr float base = is_half ? 1024.f : 128.f, high_factor = 1.f / float(1 << high_at);
+
+  // The bits of `mask`, which lie at bit `at` of the plane, to bit `to` of v.
+  static __device__ __forceinline__ void set(uint32_t& v, uint32_t plane, int at, int to, uint32_t mask) {
+    const uint32_t moved = at >= to ? plane >> (at - to) : plane << (to - at);
+    v = (moved & (mask << to)) | v;
+  }
   static __device__ __forceinline__ void unpack(uint32_t of_four, uint32_t of_two, uint32_t of_one, int product, int odd, uint32_t (&a)[4]) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) a[i] = Planes<BITS>::codes(of_four, of_two, of_one, product, odd, i) | (is_half ? 0x64006400u : 0x43004300u);
+    for (int i = 0; i < 4; i++) {
+      if constexpr (is_half) {
+        const int begin = i & 1 ? high_at : 0;
+        a[i] = 0x64006400u;
+        if (P::four) set(a[i], of_four, 4 * i, begin, 0x000f000fu);
+        if (P::two) set(a[i], of_two, 8 * product + 2 * i, begin + (P::four ? 4 : 0), 0x00030003u);
+        if (P::one) set(a[i], of_one, 8 * odd + 4 * product + i, begin + (P::four ? 4 : 2), 0x00010001u);
+      } else {
+        a[i] = P::codes(of_four, of_two, of_one, product, odd, i) | 0x43004300u;
+      }
+    }
   }
   static __device__ __forceinline__ void make_exact(uint32_t (&a)[4], float zero) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       if constexpr (is_half) {
         __half2& v = reinterpret_cast<__half2&>(a[i]);
-        v = __hsub2(v, __float2half2_rn(base + zero));
+        v = i & 1 ? __hfma2(v, __float2half2_rn(high_factor), __float2half2_rn(-(base * high_factor + zero))) : __hsub2(v, __float2half2_rn(base + zero));
       } else {
         __nv_bfloat162& v = reinterpret_cast<__nv_bfloat162&>(a[i]);
         v = __hsub2(v, __float2bfloat162_rn(base + zero));
@@ -261,24 +281,30 @@ struct TileProduct {
   }
 };
 
-// A tile of a mixed matrix: the product of its width. The same for all lanes of a warp.
+// Tiles of a mixed matrix that lie one behind the other and have one width: the product of that. The same for all lanes of a warp.
 template <class T, int MIN, int UNITS, int COLS, bool OFFSET>
 struct AnyProduct {
   bool has_min;
   int lane;
 
-  template <int BITS>
-  __device__ __forceinline__ void of(const Run& r, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
-    TileProduct<T, BITS, 0, MIN, UNITS, COLS, OFFSET>(r.group, has_min, lane).run(tiles, r.tile_bytes, x, step, acc);
+  template <int BITS, int GROUP>
+  __device__ __forceinline__ void in(const Run& r, int count, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
+    TileProduct<T, BITS, GROUP, MIN, UNITS, COLS, OFFSET> product(r.group, has_min, lane);
+    for (int i = 0; i < count; i++, tiles += r.tile_bytes, x += kTileCols * 2) product.run(tiles, r.tile_bytes, x, step, acc);
   }
-  __device__ __forceinline__ void run(const Run& r, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
+  // Groups of 128 are what mixtures mostly have: one sum a tile, known when compiling, saves a third of the instructions.
+  template <int BITS>
+  __device__ __forceinline__ void of(const Run& r, int count, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
+    OFFSET && r.group == kTileCols ? in<BITS, OFFSET ? kTileCols : 0>(r, count, tiles, x, step, acc) : in<BITS, 0>(r, count, tiles, x, step, acc);
+  }
+  __device__ __forceinline__ void run(const Run& r, int count, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
     switch (r.bits) {
-      case 2: return of<2>(r, tiles, x, step, acc);
-      case 3: return of<3>(r, tiles, x, step, acc);
-      case 4: return of<4>(r, tiles, x, step, acc);
-      case 5: return of<5>(r, tiles, x, step, acc);
-      case 6: return of<6>(r, tiles, x, step, acc);
-      default: return of<8>(r, tiles, x, step, acc);
+      case 2: return of<2>(r, count, tiles, x, step, acc);
+      case 3: return of<3>(r, count, tiles, x, step, acc);
+      case 4: return of<4>(r, count, tiles, x, step, acc);
+      case 5: return of<5>(r, count, tiles, x, step, acc);
+      case 6: return of<6>(r, count, tiles, x, step, acc);
+      default: return of<8>(r, count, tiles, x, step, acc);
     }
   }
 };
@@ -295,15 +321,38 @@ __device__ __forceinline__ int offset_of(const Runs& runs, int tile) {
   return r.first_byte + (tile - r.first_tile) * r.tile_bytes;
 }
 
-// The tile that begins nearest to a byte of a unit, of `first` to `end`; grows with the byte.
-__device__ __forceinline__ int tile_near(const Runs& runs, int byte, int first, int end) {
-  int i = 0;
-  while (i + 1 < runs.count && runs.run[i + 1].first_byte <= byte) i++;
-  const Run& r = runs.run[i];
-  int tile = r.first_tile + (byte - r.first_byte + r.tile_bytes / 2) / r.tile_bytes;
-  if (i + 1 < runs.count) tile = min(tile, runs.run[i + 1].first_tile);
-  return min(max(tile, first), end);
-}
+// A warp's tiles of every unit of a mixed matrix, round and round: looking each one up in the table costs as much as multiplying it.
+struct Walk {
+  const Runs& runs;
+  int first, end, first_run;
+  int tile = 0, index = 0, border = 0;  // border: where the run that `run` copies ends
+  Run run{};
+
+  __device__ __forceinline__ Walk(const Runs& runs_, int first_, int end_) : runs(runs_), first(first_), end(end_), first_run(0) {
+    while (first_run + 1 < runs.count && runs.run[first_run + 1].first_tile <= first) first_run++;
+    begin();
+  }
+  // How many tiles of one width, at most `most`, come next; and where in a unit they begin.
+  __device__ __forceinline__ int count(int most) const { return min(most, border - tile); }
+  __device__ __forceinline__ int offset() const { return run.first_byte + (tile - run.first_tile) * run.tile_bytes; }
+  __device__ __forceinline__ void pass(int n) {
+    tile += n;
+    if (tile < border) return;
+    if (tile < end)
+      load(index + 1);
+    else if (index == first_run)
+      tile = first;
+    else
+      begin();
+  }
+
+ private:
+  __device__ __forceinline__ void begin() { tile = first, load(first_run); }
+  __device__ __forceinline__ void load(int i) {
+    index = i, run = runs.run[i];
+    border = i + 1 < runs.count ? min(runs.run[i + 1].first_tile, end) : end;
+  }
+};
 
 // A warp's own ring of stages in shared memory; nobody else reads or writes it, so it needs no barrier of the block.
 struct WarpRing {

@@ -156,20 +156,22 @@ __device__ __forceinline__ void end_band(const ManyRows& p, float (&acc)[ROWS / 
   write_unit<T, ROWS>(p, acc, band * kBandUnits + warp, lane);
 }
 
-// Tiles of a mixed matrix: where in a unit each begins, its width, log2 of its group.
+// Tiles of a mixed matrix: where in a unit each begins, its width, log2 of its group, the tile where its run ends.
 struct TileTable {
   struct Entry {
     int begin, form;
     __device__ __forceinline__ int bits() const { return form & 15; }
-    __device__ __forceinline__ int shift() const { return form >> 4; }
+    __device__ __forceinline__ int shift() const { return form >> 4 & 15; }
+    __device__ __forceinline__ int end() const { return form >> 8; }
   };
   Entry entries[kMostTiles + 1];
 
   // `count` tiles and the place behind the last. All threads call it; a barrier must follow.
   __device__ __forceinline__ void fill(const Runs& runs, int count) {
     for (int i = threadIdx.x; i <= count; i += blockDim.x) {
-      const Run& run = run_of(runs, i);
-      entries[i] = {run.first_byte + (i - run.first_tile) * run.tile_bytes, run.bits | (run.group == 128 ? 7 : run.group == 64 ? 6 : 5) << 4};
+      const Run* run = &run_of(runs, i);
+      const int end = run == runs.run + runs.count - 1 ? count : run[1].first_tile;
+      entries[i] = {run->first_byte + (i - run->first_tile) * run->tile_bytes, run->bits | (run->group == 128 ? 7 : run->group == 64 ? 6 : 5) << 4 | end << 8};
     }
   }
 };
@@ -375,8 +377,8 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_co
 #endif
 }
 
-// A mixed matrix, symmetric: all warps of a block have the same width at a time, so it costs one branch a tile. Nothing of the next tile
-// is unpacked ahead, since its width may be another. On an H200, 4 bits on average in widths of 3 to 6, us, here and by many_rows.cuh:
+// A mixed matrix, symmetric: all warps of a block have the same width at a time, so it costs one branch a run. Before runs were
+// looked along, on an H200, 4 bits on average in widths of 3 to 6, us, here and by many_rows.cuh:
 // 4096x14336 at 64 rows 41.1 and 47.9, at 40 40.7 and 47.4, at 32 35.2 and 33.5, at 16 31.4 and 29.1. Hence from 33 rows on.
 template <class T, int ROWS>
 __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __grid_constant__ ManyRows p) {
@@ -419,26 +421,62 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
   load_x();
 
   float acc[ROWS / 2] = {};
-  int at = at_0, slot = 0;
-  for (int piece = begin; piece < end; piece++, slot ^= 1) {
-    __syncthreads();  // this piece's activations are stored, the products that read the other slot are done
-    const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+  int at = at_0, slot = 0, piece = begin;
+  const auto store_next = [&] {
+    if (piece + 1 == end) return;
+    x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, nullptr);
+    warpgroup::fence_shared();
+    __syncwarp();  // keeps the loads behind the fence, which would wait for them
+    load_x();
+  };
+  // Pieces of one width, up to `last`, in groups of 128: as linear_wgmma, the next is unpacked while one is multiplied.
+  const auto multiply_run = [&](auto bits, int last) {
+    constexpr int width = decltype(bits)::value;
+    constexpr float zero = 1 << (width - 1);
+    uint32_t a[2][4][4];
+    float c[ROWS / 2];
     const uint8_t* tile = ring.wait();
-    const auto store_next = [&] {
-      if (piece + 1 == end) return;
-      x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, nullptr);
-      warpgroup::fence_shared();
-      __syncwarp();  // keeps the loads behind the fence, which would wait for them
-      load_x();
-    };
+    unpack_some<T, width, 4>(tile, 0, a[0], lane, zero);
+    for (; piece < last; piece++, at++, slot ^= 1) {
+      __syncthreads();  // this piece's activations are stored, the products that read the other slot are done
+      const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+      const uint8_t* following = tile;
+#pragma unroll
+      for (int b = 0; b < 2; b++) {
+        warpgroup::pin(c);
+        warpgroup::fence();
+#pragma unroll
+        for (int s = 0; s < 4; s++) warpgroup::Product<T>::run(c, a[b][s], activations + b * (ROWS * 128 >> 4) + s * 2, b + s > 0);
+        warpgroup::commit();
+        if (b == 1 && piece + 1 < last) following = stage_after(ring);
+        warpgroup::wait<1>();  // the batch before has read its registers
+        unpack_some<T, width, 4>(b ? following : tile, b ^ 1, a[b ^ 1], lane, zero);
+        warpgroup::pin(a[b ^ 1]);
+      }
+      store_next();
+      const __half* scales = reinterpret_cast<const __half*>(tile + kUnitRows * kTileCols * width / 8) + lane / 4;
+      const float low = __half2float(scales[0]), high = __half2float(scales[8]);
+      warpgroup::wait<0>();
+      warpgroup::pin(c);
+#pragma unroll
+      for (int i = 0; i < ROWS / 2; i++) acc[i] = fmaf(i % 4 < 2 ? low : high, c[i], acc[i]);
+      tile = following;
+      ring.release();
+      fetch_weights();
+    }
+  };
+  const auto multiply = [&](auto bits) {
     const TileTable::Entry entry = table.entries[at];
-    const auto multiply = [&](auto bits) {
-      if (entry.shift() == 7)
-        multiply_tile<T, decltype(bits)::value, 128, ROWS>(tile, activations, acc, 7, lane, store_next);
-      else
-        multiply_tile<T, decltype(bits)::value, 32, ROWS>(tile, activations, acc, entry.shift(), lane, store_next);
-    };
-    switch (entry.bits()) {
+    if (entry.shift() == 7) return multiply_run(bits, min(piece + entry.end() - at, end));
+    __syncthreads();
+    const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+    multiply_tile<T, decltype(bits)::value, 32, ROWS>(ring.wait(), activations, acc, entry.shift(), lane, store_next);
+    ring.release();
+    fetch_weights();
+    piece++, at++, slot ^= 1;
+  };
+  while (piece < end) {
+    switch (table.entries[at].bits()) {
       case 2: multiply(std::integral_constant<int, 2>{}); break;
       case 3: multiply(std::integral_constant<int, 3>{}); break;
       case 4: multiply(std::integral_constant<int, 4>{}); break;
@@ -446,10 +484,8 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
       case 6: multiply(std::integral_constant<int, 6>{}); break;
       default: multiply(std::integral_constant<int, 8>{});
     }
-    ring.release();
-    fetch_weights();
-    if (++at == p.pieces_a_band || piece + 1 == end) {
-      end_band<T, ROWS>(p, acc, piece / p.pieces_a_band, pieces);
+    if (at == p.pieces_a_band || piece == end) {
+      end_band<T, ROWS>(p, acc, (piece - 1) / p.pieces_a_band, pieces);
       at = 0;
 #pragma unroll
       for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;

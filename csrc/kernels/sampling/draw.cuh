@@ -263,7 +263,9 @@ __device__ int draw_typical(const Logits<T>& row, const SampleRow& s, const Team
     const float w = in ? ranks.weight(x) : 0.f;
     return w >= s.min_p ? whole(w) : 0;
   };
-  const auto surprise = [&](float x) { return (largest - x) * per; };  // beside that of the likeliest
+  // Beside that of the likeliest. Rounded by itself: contracted with what follows in one place and not in another, tokens at the edge of
+  // the band would be inside when it is measured and outside when it is walked.
+  const auto surprise = [&](float x) { return __fmul_rn(largest - x, per); };
   uint64_t own = 0, own_sum = 0, mass, sum;
   row.each(team, [&](int id, float x) {
     const uint64_t w = weight(id, x);
@@ -274,7 +276,7 @@ __device__ int draw_typical(const Logits<T>& row, const SampleRow& s, const Team
   const float mean = float(double(sum) / double(mass) / double(kSurpriseUnits / float(1 << kSurpriseShift)));
   const auto inside = [&](int id, float x, uint32_t reach) -> uint64_t {
     const uint64_t w = weight(id, x);
-    const float away = surprise(x) - mean;
+    const float away = __fsub_rn(surprise(x), mean);
     return w && bits_of(away < 0.f ? -away : away) <= reach ? w : 0;
   };
   const auto kept_within = [&](uint32_t reach) {
