@@ -242,13 +242,10 @@ async def soak(url: str, pid: int, options: argparse.Namespace) -> dict[str, Any
     }
 
 
-def verdict(row: dict[str, Any]) -> list[str]:
-    """What is wrong; [] for a good run."""
-    bad = [
-        f"{name} is {row[name]}, wanted 0"
-        for name in ("lost", "stuck", "mixed", "health_failures", "left_running", "left_kv_tokens")
-        if row[name]
-    ]
+def verdict(row: dict[str, Any], *, alike: bool) -> list[str]:
+    """What is wrong; [] for a good run. alike: the crowd may not change an answer."""
+    none = ["lost", "stuck", "health_failures", "left_running", "left_kv_tokens"]
+    bad = [f"{name} is {row[name]}, wanted 0" for name in none + ["mixed"] * alike if row[name]]
     most = row["memory_middle_mb"] * (1 + MOST_GROWTH)
     if row["seconds"] >= WARM_S and row["memory_end_mb"] > most:
         bad.append(f"memory grew from {row['memory_middle_mb']} to {row['memory_end_mb']} MB")
@@ -265,6 +262,7 @@ def served(options: argparse.Namespace) -> Any:
         port = probe.getsockname()[1]
     words = ["serve", str(options.model.resolve()), "--port", str(port)]
     words += ["--cache-tokens", str(options.cache_tokens)]
+    words += ["--batch-invariant"] * options.batch_invariant
     command = [sys.executable, "-m", "hone_engine", *words]
     process = subprocess.Popen(command, cwd=ROOT / "inference", stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -298,12 +296,21 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--compare", type=int, default=60, help="answers asked for again alone")
     parser.add_argument("--cache-tokens", type=int, default=4096, help="small: pages run out")
+    parser.add_argument(
+        "--batch-invariant", action="store_true", help="as `serve` takes it, for a GPU"
+    )
+    parser.add_argument(
+        "--company-counts",
+        action="store_true",
+        help="the crowd may change answers, as on a GPU without --batch-invariant",
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--out", type=Path, help="a file for the whole report, as JSON")
     options = parser.parse_args()
     with served(options) as (url, pid):
         row = asyncio.run(soak(url, pid, options))
-    row["verdict"] = verdict(row) or "good"
+    row["batch_invariant"] = options.batch_invariant
+    row["verdict"] = verdict(row, alike=not options.company_counts) or "good"
     print(json.dumps(row, indent=1))
     if options.out:
         options.out.write_text(json.dumps([row], indent=1) + "\n")

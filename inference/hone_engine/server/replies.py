@@ -107,5 +107,13 @@ def _raise_failure(delta: Delta) -> None:
         raise engine_failure("the request was aborted")
 
 
+# JSON leaves these as they are, and the line readers of some clients end a line at them.
+_LINE_ENDS = [(end.encode(), f"\\u{ord(end):04x}".encode()) for end in "\x85\u2028\u2029"]
+
+
 def _event(value: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(value) + b"\n\n"
+    data = orjson.dumps(value)
+    if not data.isascii():
+        for found, escaped in _LINE_ENDS:
+            data = data.replace(found, escaped)
+    return b"data: " + data + b"\n\n"

@@ -48,7 +48,7 @@ async def test_health_is_503_when_the_loop_stands_still(
         await asyncio.wrap_future(pending)
     assert response.status_code == 503
     assert response.json()["status"] == "stalled"
-    assert response.json()["heartbeat_age_s"] > 0.1
+    assert response.json()["heartbeat_age_s"] >= 0.1  # told in milliseconds
 
 
 def test_metrics_count_what_was_served(client: httpx.Client, chat_body: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from hone_engine.engine import EngineThread
 from hone_engine.server import ServerHandle, app
+from hone_engine.server.replies import _event
 
 CHAT = "/v1/chat/completions"
 TEXT = "/v1/completions"
@@ -35,6 +36,12 @@ def events(response: httpx.Response) -> Iterator[dict[str, Any]]:
     assert all(line.startswith("data: ") for line in lines)
     assert lines[-1] == "data: [DONE]"
     yield from (json.loads(line[6:]) for line in lines[:-1])
+
+
+def test_no_character_of_an_answer_ends_a_line() -> None:
+    text = "".join(map(chr, [*range(0x20), 0x7F, 0x85, 0x2028, 0x2029])) + "\u00e9\u4e2d\U0001f600"
+    response = httpx.Response(200, content=_event({"text": text}) + b"data: [DONE]\n\n")
+    assert list(events(response)) == [{"text": text}]
 
 
 @pytest.fixture
