@@ -11,7 +11,15 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.migration import Migration
 
 from hone.common.archive import manifest, secret
-from hone.common.archive.catalog import is_empty, partitions, quote, rows, run, tables
+from hone.common.archive.catalog import (
+    is_empty,
+    partitions,
+    quote,
+    referenced_first,
+    rows,
+    run,
+    tables,
+)
 from hone.common.archive.manifest import Manifest, Partition, Table
 from hone.common.errors import ConflictError, InvalidError
 
@@ -79,7 +87,8 @@ def _load(archive: ZipFile, content: Manifest, told: Callable[[str], None]) -> N
     _check_tables(content)
     run(f"TRUNCATE {quote(*tables())} CASCADE")  # migrations may have written rows
     _make_partitions(content.partitions)
-    for table in content.tables:
+    by_name = {table.name: table for table in content.tables}
+    for table in map(by_name.__getitem__, referenced_first(list(by_name))):
         if table.num_rows:
             told(f"{table.name}: {table.num_rows} rows")
         _copy_in(archive, table)
