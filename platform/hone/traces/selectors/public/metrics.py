@@ -102,17 +102,21 @@ def _dimensions(view: View, query: MetricsQuery) -> tuple[list[str], list[str]]:
 
 
 def _order(query: MetricsQuery, names: list[str]) -> str:
-    """By what is asked, else by time, else by the first metric, largest first."""
+    """By what is asked, else by time, else by the first metric, largest first; equal ones by time
+    and the dimensions in their order, so that the same question has the same answer."""
+    groups = [str(place) for place in range(1, len(names) + 1)]
     places = {name: place for place, name in enumerate(names, 1)}
     places |= {m.name: place for place, m in enumerate(query.metrics, len(names) + 1)}
     if not query.order:
-        return "1" if query.granularity else f"{len(names) + 1} DESC NULLS LAST"
+        return ", ".join(
+            groups if query.granularity else [f"{len(names) + 1} DESC NULLS LAST", *groups]
+        )
     parts = []
     for order in query.order:
         if order.field not in places:
             raise InvalidError(f"orderBy: {order.field!r} is not in the answer", field="orderBy")
         parts.append(f"{places[order.field]} {'DESC' if order.descends else 'ASC'} NULLS LAST")
-    return ", ".join(parts)
+    return ", ".join([*parts, *groups])
 
 
 def _plain(query: MetricsQuery) -> Any:
