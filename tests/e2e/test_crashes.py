@@ -88,10 +88,14 @@ def test_the_trace_of_an_answer_that_broke_off_is_kept(server: Any, wait_until: 
     assert stream.started.wait(60)
     kill(server, "gpu")
     stream.join(30)
-    _, traces = server.get("/api/projects/demo/traces?limit=5")
-    newest = traces["data"][0]
-    assert newest["error_count"] > 0
-    assert newest["output_preview"]
+
+    def newest() -> dict[str, Any]:
+        _, traces = server.get("/api/projects/demo/traces?limit=5")
+        found: dict[str, Any] = traces["data"][0]
+        return found
+
+    wait_until(lambda: newest()["error_count"] > 0, "the trace, kept after the stream ends")
+    assert newest()["output_preview"]
 
 
 @pytest.mark.parametrize("name", ["worker", "valkey", "postgres"])
