@@ -1,8 +1,9 @@
 """POST /v1/traces (for Langfuse's SDKs also below /api/public/otel): OTLP over HTTP.
 
-200 means durable. Some spans refused: 200 with a partial success that says why. Nothing readable,
-or every span refused: 400. Not now: 429 or 503 with Retry-After. Failures are told in the encoding
-of the request as a google.rpc.Status, which is what exporters print.
+200 means durable. Spans refused for their time: 200 with a partial success that says why. Nothing
+readable, a wrong id, or every span refused: 400, and nothing is stored (ADR 40). Not now: 429 or
+503 with Retry-After. Failures are told in the encoding of the request as a google.rpc.Status, which
+is what exporters print.
 """
 
 import asyncio
@@ -33,6 +34,8 @@ from hone.traces.services.writer import intake, parts_store
 PATHS: Final = ("/v1/traces", "/api/public/otel/v1/traces")
 _INLINE_BYTES: Final = 256 * 1024  # a larger body is decoded in a thread: the loop must turn
 _BODY_S: Final = 60.0  # a sender that stalls must not hold memory that others need
+_VERSION: Final = "x-langfuse-ingestion-version"
+_NEWEST: Final = 4  # of Langfuse's ways to write what a span says
 _UNDECLARED_BYTES: Final = 1024 * 1024  # set aside for a chunked body
 
 
@@ -85,6 +88,7 @@ async def _take(scope: Scope, given: dict[str, str], receive: Receive) -> list[s
     kind = given.get("content-type", "")
     if "json" not in kind and "protobuf" not in kind:
         raise UnsupportedError(f"Content-Type: got {kind!r}, want {PROTOBUF} or {JSON}")
+    _check_version(given.get(_VERSION, ""))
     length = given.get("content-length", "")
     with _pending.holding(int(length) if length.isdecimal() else _UNDECLARED_BYTES):
         sent = await _sent(scope, receive)
@@ -99,6 +103,12 @@ def _check_route(scope: Scope) -> None:
         raise NotFoundError(f"There is nothing at {scope['path']}")
     if scope["method"] != "POST":
         raise MethodError(f"{scope['path']} takes POST, got {scope['method']}")
+
+
+def _check_version(text: str) -> None:
+    """What a later version of the protocol means, nobody here knows: it is not guessed."""
+    if text and not (text.isascii() and text.isdecimal() and int(text[:9]) <= _NEWEST):
+        raise InvalidError(f"{_VERSION}: got {text[:40]!r}, want a number up to {_NEWEST}")
 
 
 async def _project(authorization: str) -> KeyScope:

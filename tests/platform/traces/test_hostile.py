@@ -150,14 +150,15 @@ def test_numbers_that_json_cannot_say_become_their_names(post, base_ns: int, num
     ("trace_id", "span_id"),
     [("", "cd" * 8), ("00" * 16, "cd" * 8), ("zz" * 16, "cd" * 8), ("ab" * 16, "cd" * 9)],
 )
-def test_a_wrong_id_costs_its_span_alone(post, base_ns: int, trace_id: str, span_id: str) -> None:
+def test_a_wrong_id_refuses_the_export_whole(
+    post, base_ns: int, trace_id: str, span_id: str
+) -> None:
     bad = {"traceId": trace_id, "spanId": span_id, "name": "bad", "startTimeUnixNano": base_ns}
     body = json.loads(as_json(base_ns, '"x"'))
     body["resourceSpans"][0]["scopeSpans"][0]["spans"].append(bad)
     answer = post(json.dumps(body).encode(), JSON)
-    assert answer.status == 200
-    assert answer.json()["partialSuccess"]["rejectedSpans"] == "1"
-    assert stored("name") == [("n",)]
+    assert (answer.status, stored("name")) == (400, [])
+    assert "Id '" in answer.json()["message"]
 
 
 def test_nesting_as_deep_as_the_wire_allows(post, base_ns: int) -> None:

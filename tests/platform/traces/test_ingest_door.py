@@ -112,25 +112,43 @@ def test_a_foreign_key_writes_into_its_own_project(
 
 
 def test_refused_spans_are_told_and_the_rest_is_stored(post: Any, export: Export) -> None:
-    body = export({"name": "a"}, {"name": "no id", "span_id": "0" * 16}, {"start_ns": 5})
+    body = export({"name": "a"}, {"start_ns": 5}, {"start_ns": 6})
     answer = post(body)
     partial = ExportTraceServiceResponse.FromString(answer.body).partial_success
     assert answer.status == 200
     assert partial.rejected_spans == 2
-    assert "spanId" in partial.error_message
     assert "out of range" in partial.error_message
     assert names() == ["a"]
 
 
 def test_refused_spans_are_told_in_json(post: Any, export: Export) -> None:
-    value = as_json(export({"name": "a"}, {"name": "b"}))
-    value["resourceSpans"][0]["scopeSpans"][0]["spans"][1]["traceId"] = "zz"
+    value = as_json(export({"name": "a"}, {"name": "b", "start_ns": 5}))
     answer = post(orjson.dumps(value), JSON)
     assert answer.json()["partialSuccess"]["rejectedSpans"] == "1"
 
 
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_wrong_id_refuses_the_export_whole(post: Any, export: Export, at: int) -> None:
+    spans = [{"name": f"{number}"} for number in range(4)]
+    spans[at] |= {"span_id": "00" * 8}
+    answer = post(export(*spans))
+    assert answer.status == 400
+    assert b"spanId '0000000000000000'" in answer.body
+    assert names() == []
+
+
+@pytest.mark.parametrize("version", ["5", "4.0", "newest", "-1", "٣"])
+def test_a_way_of_writing_that_is_not_known_is_refused(
+    post: Any, export: Export, version: str
+) -> None:
+    given = {**PROTOBUF, "x-langfuse-ingestion-version": version}
+    answer = post(export({"name": "a"}), given)
+    assert (answer.status, names()) == (400, [])
+    assert b"x-langfuse-ingestion-version" in answer.body
+
+
 def test_an_export_of_refused_spans_only_is_400(post: Any, export: Export) -> None:
-    assert post(export({"span_id": "00" * 8})).status == 400
+    assert post(export({"start_ns": 5})).status == 400
 
 
 def test_an_empty_export_is_fine(post: Any) -> None:

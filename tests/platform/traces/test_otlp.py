@@ -85,16 +85,51 @@ def test_json_reads_what_strict_json_refuses() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"traceId": ""}, "traceId"),
+        ({"traceId": ""}, "traceId ''"),
         ({"traceId": "0" * 32}, "traceId"),
-        ({"traceId": "zz" * 16}, "traceId"),
-        ({"spanId": "12"}, "spanId"),
+        ({"traceId": "zz" * 16}, "traceId 'zzzz"),
+        ({"spanId": "12"}, "spanId '12'"),
+        ({"spanId": None}, "spanId"),
+    ],
+)
+def test_a_span_that_cannot_be_named_refuses_the_export(
+    fields: dict[str, Any], reason: str
+) -> None:
+    """Langfuse's rule (§3.1): whoever writes ids wrongly sent something else than traces."""
+    with pytest.raises(Malformed, match=reason):
+        from_json(one(**fields))
+
+
+@pytest.mark.parametrize("key", ["resourceLogs", "resourceMetrics"])
+def test_logs_and_metrics_at_the_address_of_traces_are_refused(key: str) -> None:
+    with pytest.raises(Malformed, match="takes resourceSpans"):
+        from_json({key: [{"resource": {}}]})
+
+
+@pytest.mark.parametrize("name", ["resourceSpans", "scopeSpans", "spans", "attributes", "events"])
+@pytest.mark.parametrize("value", [{}, "x", 1, True])
+def test_what_should_be_a_list_and_is_none_refuses_the_export(name: str, value: Any) -> None:
+    body = one(attributes=[], events=[])
+    holders = {
+        "resourceSpans": body,
+        "scopeSpans": body["resourceSpans"][0],
+        "spans": body["resourceSpans"][0]["scopeSpans"][0],
+    }
+    holder = holders.get(name, body["resourceSpans"][0]["scopeSpans"][0]["spans"][0])
+    holder[name] = value
+    with pytest.raises(Malformed, match=name):
+        from_json(body)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
         ({"startTimeUnixNano": "soon"}, "time"),
         ({"startTimeUnixNano": -5}, "time"),
         ({"endTimeUnixNano": 2**64}, "time"),
     ],
 )
-def test_a_span_that_cannot_be_named_is_refused_with_a_reason(
+def test_a_span_that_has_no_time_is_refused_with_a_reason(
     fields: dict[str, Any], reason: str
 ) -> None:
     decoded = from_json(one(**fields))

@@ -348,14 +348,19 @@ def test_a_span_that_another_app_wants_to_see_is_left() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"trace_id": b""},
-        {"span_id": b"\0" * 8},
-        {"start_time_unix_nano": 2**63},
-    ],
+    [{"start_time_unix_nano": 2**63}, {"end_time_unix_nano": 2**63}],
 )
 def test_a_span_that_cannot_be_stored_is_left(fields: dict[str, Any]) -> None:
     assert check(request_of({"name": "usual"}, fields)) == 1
+
+
+@pytest.mark.parametrize("fields", [{"trace_id": b""}, {"span_id": b"\0" * 8}])
+def test_a_wrong_id_is_left_to_the_reference_which_refuses_the_export(
+    fields: dict[str, Any],
+) -> None:
+    _, rest = native(request_of({"name": "usual"}, fields), Book())
+    with pytest.raises(Malformed, match="Id '"):
+        reference(rest, Book())
 
 
 def test_a_start_out_of_the_window_is_left() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +13,7 @@ from hone.traces.core.otlp.raw import (
     RawSpan,
     Scope,
     id_problem,
+    ids_check,
     times_settled,
 )
 from hone.traces.core.span import Event
@@ -97,6 +98,8 @@ class _ResourceSpans(msgspec.Struct, rename="camel"):
 
 class _Request(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans] | None = None
+    resource_logs: Any = None  # of exporters that were given the wrong address
+    resource_metrics: Any = None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Request)
@@ -106,10 +109,13 @@ _STATUS_NAMES: Final = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 def decode_json(body: bytes, now_ns: int) -> Decoded:
     """The spans of an OTLP/JSON export.
 
-    Raises Malformed, with the place, when the body is no such thing.
+    Raises Malformed, with the place, when the body is no such thing or a span has a wrong id.
     """
     decoded = Decoded()
-    for of_resource in _request(body).resource_spans or ():
+    request = _request(body)
+    if request.resource_logs or request.resource_metrics:
+        raise Malformed("body holds logs or metrics; this address takes resourceSpans")
+    for of_resource in request.resource_spans or ():
         resource = _attributes(of_resource.resource.attributes if of_resource.resource else None)
         for of_scope in of_resource.scope_spans or ():
             scope = _scope(of_scope.scope)
@@ -139,12 +145,12 @@ def _take(
     decoded: Decoded, span: _Span, resource: dict[str, object], scope: Scope, now_ns: int
 ) -> None:
     trace_id, span_id = span.trace_id.lower(), span.span_id.lower()
-    problem = id_problem(trace_id, span_id)
+    ids_check(trace_id, span_id)
     start, end = _integer(span.start_time_unix_nano), _integer(span.end_time_unix_nano)
-    if problem is None and not (0 <= start <= MAX_NS and 0 <= end <= MAX_NS):
-        problem = f"span {span_id}: a time that is negative, over 2^63 ns or no number"
-    if problem is not None:
-        decoded.refused.append(problem)
+    if not (0 <= start <= MAX_NS and 0 <= end <= MAX_NS):
+        decoded.refused.append(
+            f"span {span_id}: a time that is negative, over 2^63 ns or no number"
+        )
         return
     start, end = times_settled(start, end, now_ns)
     parent = (span.parent_span_id or "").lower()

@@ -14,7 +14,7 @@ from hone.traces.core.otlp.raw import (
     Malformed,
     RawSpan,
     Scope,
-    id_problem,
+    ids_check,
     times_settled,
 )
 from hone.traces.core.span import Event
@@ -26,7 +26,7 @@ _NO_EVENTS: Final[Sequence[Event]] = ()
 def decode_protobuf(body: bytes, now_ns: int) -> Decoded:
     """The spans of a serialized export.
 
-    Raises Malformed when the bytes are no ExportTraceServiceRequest.
+    Raises Malformed when the bytes are no ExportTraceServiceRequest, or a span has a wrong id.
     """
     try:
         request = ExportTraceServiceRequest.FromString(body)
@@ -49,8 +49,7 @@ def _take(
     trace_id, span_id, parent = message.trace_id, message.span_id, message.parent_span_id
     start, end = message.start_time_unix_nano, message.end_time_unix_nano
     if len(trace_id) != 16 or len(span_id) != 8 or not any(trace_id) or not any(span_id):
-        decoded.refused.append(id_problem(trace_id.hex(), span_id.hex()) or "")
-        return
+        ids_check(trace_id.hex(), span_id.hex())
     if start > MAX_NS or end > MAX_NS:
         decoded.refused.append(f"span {span_id.hex()}: a time over 2^63 ns")
         return

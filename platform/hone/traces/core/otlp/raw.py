@@ -45,10 +45,17 @@ class RawSpan(NamedTuple):
 
 @dataclass(slots=True)
 class Decoded:
-    """The spans that can be stored, and for each of the others why not."""
+    """The spans that can be read, and for each whose time cannot be why not."""
 
     spans: list[RawSpan] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+
+def ids_check(trace_id: str, span_id: str) -> None:
+    """Raises Malformed for ids that cannot name a span: who writes them wrongly sent no traces."""
+    problem = id_problem(trace_id, span_id)
+    if problem is not None:
+        raise Malformed(f"{problem}; nothing of the export is stored")
 
 
 def id_problem(trace_id: str, span_id: str) -> str | None:
