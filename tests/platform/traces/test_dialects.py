@@ -260,6 +260,23 @@ def test_vercel_ai() -> None:
 @pytest.mark.parametrize(
     ("attributes", "wanted"),
     [
+        ({"ai.operationId": "ai.generateText"}, "greet:ai.generateText"),
+        ({"ai.operationId": "ai.toolCall", "ai.toolCall.name": "search"}, "search"),
+        ({"ai.operationId": "ai.toolCall", "logfire.msg": "said"}, "said"),
+        ({}, "raw name"),
+        ({"ai.telemetry.functionId": "", "ai.operationId": "ai.generateText"}, "raw name"),
+    ],
+)
+def test_a_function_that_vercel_ai_was_told_names_its_calls(
+    attributes: dict[str, Any], wanted: str
+) -> None:
+    """As Langfuse names them (§3.4)."""
+    assert mapped({"ai.telemetry.functionId": "greet", **attributes}).name == wanted
+
+
+@pytest.mark.parametrize(
+    ("attributes", "wanted"),
+    [
         ({}, "span"),
         ({"gen_ai.operation.name": "embeddings"}, "embedding"),
         ({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t"}, "tool"),

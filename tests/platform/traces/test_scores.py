@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from hone.common.errors import InvalidError
+from hone.traces.api import score_public, score_views
 from hone.traces.core.scores import Category, Rules, ScoreValue, ScoreWrite, score_value
 from hone.traces.models import Score
+from hone.traces.selectors import query
+from hone.traces.selectors import scores as selectors_scores
 from hone.traces.selectors.query import fetch
 from hone.traces.selectors.scores import score_condition, score_means, scores_of_traces
 from hone.traces.services import trace_delete
@@ -295,3 +298,29 @@ def test_people_score_by_a_config(as_alice, as_bob, as_charlie) -> None:
     assert as_charlie.delete(path).status_code == 404
     assert as_alice.delete(path).status_code == 204
     assert as_alice.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [f"{PROJECT}/scores", *(f"/api/public{v}/scores" for v in ("", "/v2", "/v3"))],
+)
+@pytest.mark.django_db
+def test_a_list_that_takes_too_long_is_told_in_words(
+    as_key, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Whatever makes it slow: here every row of it does."""
+    score = {"id": "s", "traceId": TRACE, "name": "n", "value": 1}
+    assert as_key.post("/api/public/scores", score).status_code == 200
+    listed = selectors_scores.scores
+
+    def slowly(wanted: Any) -> Any:
+        return listed(wanted).extra(where=["pg_sleep(20) IS NULL"])
+
+    for module in (score_public, score_views):
+        monkeypatch.setattr(module, "scores", slowly)
+    monkeypatch.setattr(query, "PATIENCE_MS", 50)
+    answer = as_key.get(path)
+    assert answer.status_code == 400
+    assert "The list of scores takes too long" in answer.content.decode()
+    monkeypatch.undo()
+    assert len(as_key.get(path).json()["data"]) == 1

@@ -24,6 +24,7 @@ from hone.traces.api.score_shapes import score_body, score_body_v3
 from hone.traces.core.ids import span_key, trace_key
 from hone.traces.models import Score
 from hone.traces.selectors.external_ids import external_ids
+from hone.traces.selectors.query import limited
 from hone.traces.selectors.scores import ScoreFilter, score_get, scores
 from hone.traces.services.score_event import score_write_of
 from hone.traces.services.scores import score_delete, score_upsert, scores_upsert
@@ -79,9 +80,11 @@ class PublicScores(PublicView):
         rows = scores(_filter(self.project.pk, params))
         if self.of_traces_only:
             rows = rows.exclude(trace_id="")
-        page = list(rows.order_by(*_ORDER)[query.offset : query.offset + query.limit])
+        with limited(what="The list of scores", field="fromTimestamp"):
+            page = list(rows.order_by(*_ORDER)[query.offset : query.offset + query.limit])
+            count = rows.count()
         names = names_for(self.project.pk, page)
-        return Response(page_body([score_body(row, names) for row in page], query, rows.count()))
+        return Response(page_body([score_body(row, names) for row in page], query, count))
 
 
 class PublicScoresV2(PublicScores):
@@ -109,7 +112,8 @@ class PublicScoresV3(PublicView):
         if cursor := params.get("cursor"):
             moment, after = cursor_decode(cursor, [datetime, int])
             rows = rows.filter(timestamp__lte=moment).exclude(timestamp=moment, id__gte=after)
-        page = list(rows.order_by(*_ORDER)[: limit + 1])
+        with limited(what="The list of scores", field="fromTimestamp"):
+            page = list(rows.order_by(*_ORDER)[: limit + 1])
         following = None
         if len(page) > limit:
             latest = page[limit - 1]

@@ -16,6 +16,7 @@ from hone.traces.api.params import PAGE_PARAMETERS, instant
 from hone.traces.core.ids import span_key, trace_key
 from hone.traces.core.scores import ScoreWrite
 from hone.traces.models import Score, ScoreConfig
+from hone.traces.selectors.query import limited
 from hone.traces.selectors.score_configs import score_config_get, score_configs
 from hone.traces.selectors.scores import (
     ScoreFilter,
@@ -102,7 +103,8 @@ class Scores(ProjectView):
             end=instant(params, "to"),
             **given,  # type: ignore[arg-type]
         )
-        page = paginate(scores(wanted), params, {"-timestamp": datetime, "-id": int})
+        with limited(what="The list of scores"):
+            page = paginate(scores(wanted), params, {"-timestamp": datetime, "-id": int})
         return Response(page.body(score_row))
 
     @extend_schema(request=bodies.ScoreCreate, responses={201: bodies.ScoreBody})

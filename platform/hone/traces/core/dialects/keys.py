@@ -50,6 +50,9 @@ TAGS: Final[Keys] = (
     "logfire.tags",
 )
 NAME: Final[Keys] = ("gen_ai.tool.name", "genkit:name", "logfire.msg", "ai.toolCall.name")
+# Vercel's AI SDK: what the caller named, and which of its calls this is; a name of both together.
+FUNCTION: Final = "ai.telemetry.functionId"
+FUNCTION_CALL: Final = "ai.operationId"
 TRACE_NAME: Final[Keys] = ("langfuse.trace.name", "traceloop.workflow.name")
 ENVIRONMENT: Final[Keys] = (
     "langfuse.environment",

@@ -93,7 +93,7 @@ def _span(raw: RawSpan, context: _Context) -> Span:
         trace_id=raw.trace_id,
         span_id=raw.span_id,
         parent_span_id=raw.parent_span_id,
-        name=(first_text(attributes, plan.name) or raw.name) if plan.name else raw.name,
+        name=_name(raw, plan),
         type=type_of(attributes, plan),
         start_ns=raw.start_ns,
         end_ns=raw.end_ns,
@@ -123,6 +123,15 @@ def _span(raw: RawSpan, context: _Context) -> Span:
         trace_name=first_text(attributes, plan.trace_name) if plan.trace_name else None,
         scope=context.scope,
     )
+
+
+def _name(raw: RawSpan, plan: Plan) -> str:
+    name = first_text(raw.attributes, plan.name) if plan.name else None
+    if name is None and keys.FUNCTION in raw.attributes:
+        function = first_text(raw.attributes, (keys.FUNCTION,))
+        call = first_text(raw.attributes, (keys.FUNCTION_CALL,))
+        name = f"{function}:{call}" if function and call else None
+    return name or raw.name
 
 
 def _kept(raw: RawSpan, plan: Plan, context: _Context) -> Mapping[str, object]:

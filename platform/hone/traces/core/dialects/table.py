@@ -30,7 +30,7 @@ def _rows() -> list[tuple[str, Sequence[str]]]:
         ("session", keys.SESSION),
         ("user", keys.USER),
         ("tags", keys.TAGS),
-        ("name", (*keys.NAME, "the span's name")),
+        ("name", (*keys.NAME, f"{keys.FUNCTION}:{keys.FUNCTION_CALL}", "the span's name")),
         ("trace name", keys.TRACE_NAME),
         ("environment (span, then resource)", keys.ENVIRONMENT),
         ("prompt name", (*keys.PROMPT_NAME, keys.PROMPT_LINK)),

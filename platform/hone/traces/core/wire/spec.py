@@ -36,6 +36,7 @@ _LEFT: Final = frozenset(
     {
         *(COMPLETION_START, INSTRUCTIONS, COST_DETAILS, MLFLOW_COST, MLFLOW_USAGE),
         *(keys.MLFLOW_MODEL, keys.PROMPT_LINK, keys.LISTED_EVENTS, keys.LEVEL_NUMBER),
+        keys.FUNCTION,
     }
 )
 _CONTEXT_PREFIX: Final = "otel."
