@@ -147,6 +147,28 @@ def paths(reader: Reader) -> dict[str, list[str]]:
                                    metrics=[COUNT, COST, P95])],
         "metrics by model": [metrics(view="observations", metrics=[COUNT, COST],
                                      dimensions=[{"field": "providedModelName"}])],
+        "month, p95 by model and day": [
+            metrics(MONTH, view="observations", timeDimension={"granularity": "day"},
+                    metrics=[COUNT, P95], dimensions=[{"field": "providedModelName"}])],
+        **{
+            f"month by {dimension} of {view}": [
+                metrics(MONTH, view=view, metrics=[COUNT, COST, P95],
+                        dimensions=[{"field": dimension}])]
+            for view, dimension in (("observations", "traceName"), ("observations", "tags"),
+                                    ("observations", "environment"), ("observations", "promptName"),
+                                    ("traces", "name"), ("traces", "tags"))
+        },
+        "month by user of traces": [metrics(MONTH, view="traces", metrics=[COUNT, COST],
+                                            dimensions=[{"field": "userId"}])],
+        "month, traces by day": [metrics(MONTH, view="traces", metrics=[COUNT, P95],
+                                         timeDimension={"granularity": "day"})],
+        "daily figures": [daily()],
+        "daily figures of a trace name": [daily(traceName="agent 3")],
+        "daily figures of a tag": [daily(tags="team-3")],
+        "daily figures of an environment": [daily(environment="staging")],
+        "daily figures of a user": [daily(userId="user-7")],
+        "trends of prompts, a week": ["prompt-trends?days=7"],
+        "trends of prompts, four weeks": ["prompt-trends?days=28"],
     }  # fmt: skip
 
 
@@ -155,12 +177,21 @@ COST = {"measure": "totalCost", "aggregation": "sum"}
 P95 = {"measure": "latency", "aggregation": "p95"}
 
 
-def metrics(**asked: Any) -> str:
-    """Figures of the last seven days."""
+WEEK, MONTH = 7, 30  # days
+
+
+def metrics(days: int = WEEK, /, **asked: Any) -> str:
+    """Figures of the last days."""
     now = datetime.now(UTC)
-    window = {"fromTimestamp": (now - timedelta(days=7)).isoformat(),
+    window = {"fromTimestamp": (now - timedelta(days=days)).isoformat(),
               "toTimestamp": now.isoformat()}  # fmt: skip
     return f"/api/public/v2/metrics?{urlencode({'query': json.dumps(window | asked)})}"
+
+
+def daily(**filters: str) -> str:
+    """Figures of each day of three weeks, the first of which is cut."""
+    start = (datetime.now(UTC) - timedelta(days=21)).isoformat()
+    return f"/api/public/metrics/daily?{urlencode({'fromTimestamp': start, **filters})}"
 
 
 def walk(reader: Reader) -> dict[str, list[str]]:

@@ -77,6 +77,7 @@ def spans_of(prose: Prose, number: int, start_ns: int) -> Iterator[Any]:
     for part in (2, 3):
         [model] = pick.choices(list(MODELS), MODELS.values())
         begin = start_ns + part * second
+        is_prompted = part == 2 and number % 5 > 0  # of 5 million observations a million
         messages = [{"role": "system", "content": prose.text(35)},
                     {"role": "user", "content": f"{question} {prose.text(60)}"}]  # fmt: skip
         yield Span(
@@ -85,6 +86,8 @@ def spans_of(prose: Prose, number: int, start_ns: int) -> Iterator[Any]:
             first_token_ns=begin + second // 5, input=json.dumps(messages), output=answer,
             usage={"input": 300, "output": 120, "total": 420},
             status="error" if pick.random() < 0.03 else "ok",
+            prompt_name=f"answer-{number % 20}" if is_prompted else None,
+            prompt_version=1 + number % 3 if is_prompted else None,
         )  # fmt: skip
 
 
@@ -153,6 +156,7 @@ def multiply(url: str, copies: int, length: timedelta) -> None:
 
 
 def index_make() -> None:
+    from hone.traces.services.figures import figures_count, figures_note  # noqa: PLC0415
     from hone.traces.services.rollups import rollups_grow  # noqa: PLC0415
     from hone.traces.services.search import search_index, search_merge  # noqa: PLC0415
 
@@ -162,6 +166,10 @@ def index_make() -> None:
         while search_merge():
             pass
     while rollups_grow():
+        pass
+    while figures_note():
+        pass
+    while figures_count(quiet=timedelta(0)):
         pass
 
 

@@ -1,6 +1,7 @@
 """What versions did, counted from traces that name them."""
 
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db import connection
 from hone.accounts.models import Project
 from hone.common import clock
 from hone.traces.core.span import Span
+from hone.traces.selectors.public import figures
 from hone.traces.services import spans_ingest
 
 PROMPTS = "/api/projects/demo/prompts"
@@ -146,15 +148,22 @@ def test_the_newest_calls_and_failures_lead_to_their_traces(make_calls: Any, as_
     assert seen["observations"][0]["prompt"] == {"name": "greet", "version": 1}
 
 
-def test_trends_of_all_prompts(make_calls: Any, as_bob: Any) -> None:
+@pytest.mark.parametrize("days", [1, 7])  # read, and from figures by hour
+def test_trends_of_all_prompts(
+    make_calls: Any, as_bob: Any, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
     make_calls()
+    monkeypatch.setattr(figures, "noted_seq", lambda: 1)
     score(as_bob, call(0, 2), "helpful", 0.5)
-    body = as_bob.get("/api/projects/demo/prompt-trends?days=1").json()
+    score(as_bob, call(1, 1), "rare", 1, observation_id=call(1, 1).span_id)
+    score(as_bob, call(2, 1), "rare", 1, observation_id="0" * 16)
+    body = as_bob.get(f"/api/projects/demo/prompt-trends?days={days}").json()
     assert {name: sum(t["calls"]) for name, t in body["trends"].items()} == {
         "greet": 30,
         "other": 3,
     }
-    greet = body["trends"]["greet"]
+    greet, end = body["trends"]["greet"], datetime.fromisoformat(body["end"])
+    assert days == 1 or end.minute == end.second == 0
     assert (greet["score"], greet["num_scores"], len(greet["calls"])) == ("helpful", 1, 14)
     assert [mean for mean in greet["scores"] if mean is not None] == [0.5]
     assert as_bob.get("/api/projects/demo/prompt-trends?days=91").status_code == 400

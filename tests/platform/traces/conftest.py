@@ -111,7 +111,8 @@ def _empty() -> None:
         cursor.execute(
             "TRUNCATE traces_trace, traces_observation, traces_search_segment, traces_search_state,"
             " traces_count, traces_count_dirty, traces_echo, traces_rollup, traces_rollup_state,"
-            " traces_rollup_latency, traces_rollup_fix CASCADE"
+            " traces_rollup_latency, traces_rollup_fix, traces_figure, traces_figure_crowded,"
+            " traces_figure_dirty, traces_figure_state CASCADE"
         )
 
 

@@ -18,6 +18,7 @@ from hone.prompts.core.measures import compared
 from hone.prompts.core.names import MAX_NUMBER
 from hone.prompts.selectors import newest_versions, prompt_trends, version_calls, version_figures
 from hone.traces.api.params import FILTER_PARAMETERS, window_of
+from hone.traces.core.rollup import HOUR, hour_at
 
 WINDOW: Final = [p for p in FILTER_PARAMETERS if p.name in ("from", "to")]
 MAX_CALLS: Final = 50
@@ -107,6 +108,8 @@ class Trends(ProjectView):
         days = number_of(request.query_params, "days", minimum=1, maximum=MAX_DAYS) or 7
         end = clock.now()
         step = timedelta(days=days) / TREND_STEPS
+        if step % HOUR == timedelta(0):  # steps of whole hours come from figures by hour
+            end = hour_at(end) + HOUR
         edges = [end - step * (TREND_STEPS - number) for number in range(TREND_STEPS + 1)]
         found = prompt_trends(self.access.project.pk, edges=edges)
         trends = {name: asdict(trend) for name, trend in found.items()}

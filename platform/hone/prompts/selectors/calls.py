@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hone.prompts.models import Prompt
 from hone.traces.core.preview import preview
+from hone.traces.selectors.public.figures import prompt_counts
 from hone.traces.selectors.query import fetch_slow
 from hone.traces.selectors.rows import milliseconds
 
@@ -30,7 +31,8 @@ _COUNTS: Final = """
         AND start_time >= %(start)s AND start_time < %(end)s
     GROUP BY 1, 2 LIMIT %(limit)s
 """
-# Spelled with coalesce so that the traces' own key finds them, not the index of prompts.
+# A score of a trace is one of every prompt that the trace's summary names (NAME@VERSION); one of an
+# observation is found by its key. The trace's own times leave all other partitions alone.
 _SCORED: Final = """
     WITH said AS (
         SELECT name, number, timestamp, trace_id, observation_id FROM traces_score
@@ -41,11 +43,19 @@ _SCORED: Final = """
     SELECT o.prompt_name, s.name, width_bucket(s.timestamp, %(edges)s::timestamptz[]) - 1,
         count(*), avg(s.number)
     FROM said s CROSS JOIN LATERAL (
-        SELECT DISTINCT prompt_name FROM traces_observation
+        SELECT prompts, started_at, latest_start_at FROM traces_trace
         WHERE project_id = %(project)s AND trace_id = decode(s.trace_id, 'hex')
-            AND start_time >= %(begin)s AND start_time < %(end)s
+            AND latest_start_at >= %(begin)s AND started_at < %(end)s OFFSET 0
+    ) t CROSS JOIN LATERAL (
+        SELECT DISTINCT regexp_replace(prompt, '@[^@]*$', '') AS prompt_name
+        FROM unnest(t.prompts) prompt WHERE s.observation_id = ''
+        UNION ALL
+        SELECT prompt_name FROM traces_observation
+        WHERE project_id = %(project)s AND trace_id = decode(s.trace_id, 'hex')
+            AND span_id = CASE WHEN s.observation_id ~ '^[0-9a-f]{16}$'
+                THEN decode(s.observation_id, 'hex') END
+            AND start_time BETWEEN t.started_at AND t.latest_start_at
             AND coalesce(prompt_name, '') <> ''
-            AND (s.observation_id = '' OR encode(span_id, 'hex') = s.observation_id)
     ) o
     GROUP BY 1, 2, 3
 """
@@ -128,7 +138,10 @@ def prompt_trends(project_id: int, *, edges: Sequence[datetime]) -> dict[str, Tr
         "end": edges[-1],
     }
     calls: defaultdict[str, list[int]] = defaultdict(lambda: [0] * steps)
-    for name, step, count in fetch_slow(_COUNTS, values | {"limit": MAX_TRENDS * steps}):
+    rows = prompt_counts(project_id, edges)
+    if rows is None:
+        rows = fetch_slow(_COUNTS, values | {"limit": MAX_TRENDS * steps})
+    for name, step, count in rows[: MAX_TRENDS * steps]:
         calls[name][step] = count
     scored = _scored(fetch_slow(_SCORED, values | {"limit": MAX_SCORED}), steps)
     nothing: tuple[None, list[float | None], int] = (None, [None] * steps, 0)

@@ -1,7 +1,11 @@
 """What the rollups of observations hold, shared by the job that writes and the reads."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Final
+
+HOUR: Final = timedelta(hours=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 GROWTH: Final = 1.04  # of the buckets of latencies: the middle of one is at most 2 % off
 PLACE: Final = "environment"
@@ -15,6 +19,11 @@ SUMS: Final[Mapping[str, tuple[str, str]]] = {
     "totalCost": ("cost", "n_cost"),
 }
 MOST: Final = 200  # characters of a dimension that are kept
+
+
+def hour_at(moment: datetime) -> datetime:
+    """The beginning of the hour."""
+    return _EPOCH + (moment - _EPOCH) // HOUR * HOUR
 
 
 def facts_sql(source: str, sign: str, environment: str = "environment") -> str:

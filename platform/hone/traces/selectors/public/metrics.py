@@ -9,9 +9,13 @@ from hone.common.conditions import Condition, conditions_sql
 from hone.common.errors import InvalidError
 from hone.common.public import stamp
 from hone.traces.core.metrics import Metric, MetricsQuery
+from hone.traces.selectors.conditions import parts_needed
+from hone.traces.selectors.public.by_user import user_rows
+from hone.traces.selectors.public.figures import figure_rows
 from hone.traces.selectors.public.rolled import rolled_rows
 from hone.traces.selectors.public.views import VIEWS, View
-from hone.traces.selectors.query import fetch_slow
+from hone.traces.selectors.query import PATIENCE_MS, fetch_slow
+from hone.traces.selectors.search import candidates
 
 TIME: Final = "time_dimension"
 _AGGREGATES: Final = {
@@ -41,7 +45,10 @@ def metrics_rows(
     keys = [*names, *(metric.name for metric in query.metrics)]
     for metric in query.metrics:
         _measure(view, metric)
-    rows = rolled_rows(project_id, query, conditions, order)
+    rows = None
+    for kept in (rolled_rows, figure_rows, user_rows):
+        if rows is None:
+            rows = kept(project_id, query, conditions, order)
     if rows is None:
         rows = _read(project_id, query, conditions, expressions, order)
     return [dict(zip(keys, map(_plain(query), keys, row), strict=True)) for row in rows]
@@ -61,14 +68,49 @@ def _read(
     measures = [f"({_measure(view, m)}) AS m{n}" for n, m in enumerate(query.metrics)]
     inner = [f"{expression} AS d{n}" for n, expression in enumerate(expressions)]
     groups = [f"d{n}" for n in range(len(expressions))]
+    narrowed, ids = narrowing(project_id, query.view, conditions, query.start, query.end)
     sql = (
         f"SELECT {', '.join([*groups, *metrics])} FROM ("
         f"SELECT {', '.join([*inner, *measures])} FROM {view.scope}"
-        f" AND {view.time} >= %s AND {view.time} < %s AND {clause}) AS facts"
+        f" AND {view.time} >= %s AND {view.time} < %s AND {narrowed}{clause}) AS facts"
         + (f" GROUP BY {', '.join(groups)}" if groups else "")
         + f" ORDER BY {order} LIMIT %s"
     )
-    return fetch_slow(sql, [project_id, query.start, query.end, *values, query.row_limit])
+    return fetch_slow(
+        sql,
+        [project_id, query.start, query.end, *ids, *values, query.row_limit],
+        what=_told(query),
+        narrows=NARROWS,
+        field="query",
+    )
+
+
+NARROWS: Final = (
+    "no figures are kept for it, so every row was read. Choose a shorter time, filter by something"
+    " rare, or group by what figures are kept for: docs/langfuse.md names it"
+)
+
+
+def narrowing(
+    project_id: int, view: str, conditions: Sequence[Condition], start: datetime, end: datetime
+) -> tuple[str, list[Any]]:
+    """A condition that leaves only what the search index names, where that is little; else ''."""
+    parts = parts_needed(conditions, VIEWS[view].columns)
+    ids = candidates(project_id, parts, start, end) if parts else None
+    return ("", []) if ids is None else ("t.trace_id = ANY(%s) AND ", [ids])
+
+
+def _told(query: MetricsQuery) -> str:
+    """What is asked, in words."""
+    names = list(query.dimensions)
+    if query.granularity is not None:
+        names.append(query.granularity)
+    by = f" by {', '.join(names)}" if names else ""
+    metrics = ", ".join(metric.name for metric in query.metrics)
+    return (
+        f"{metrics} of {query.view}{by} from {stamp(query.start)} to {stamp(query.end)}"
+        f" (over {PATIENCE_MS // 1000} s)"
+    )
 
 
 def _measure(view: View, metric: Metric) -> str:
