@@ -120,13 +120,37 @@ class ProtectedLabel(models.Model):
 
 
 class Change(models.Model):
-    """How many times anything of a project's prompts changed; triggers count."""
+    """How many times anything of a project's prompts changed; triggers count.
+
+    `epoch` is drawn when the counting begins, so that it is another one in a restored database.
+    """
 
     project_id = models.BigIntegerField(primary_key=True)
     count = models.BigIntegerField()
+    epoch = models.BigIntegerField()
 
     def __str__(self) -> str:
         return f"{self.project_id}: {self.count}"
+
+
+class ChangedName(models.Model):
+    """The project's count at the latest change of what a prompt's name stands for.
+
+    The name stands here as its mark (`core.served_cache.mark_of`), also after the prompt is gone.
+    """
+
+    project_id = models.BigIntegerField()
+    mark = models.BigIntegerField()
+    count = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project_id", "mark"], name="prompts_changed_once"),
+        ]
+        indexes = [models.Index(fields=["project_id", "count"], name="prompts_changed_count")]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}: {self.mark} at {self.count}"
 
 
 class ReviewedLabel(models.Model):

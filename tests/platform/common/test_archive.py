@@ -168,6 +168,16 @@ def test_what_is_restored_is_what_was_there(archive: Path, elsewhere, api_key) -
     assert elsewhere.django("backup", str(again)).returncode == 0
     assert members(again) == members(archive)
     assert "tables/prompts_promptversion.copy" in members(archive)
+    # What tells caches of changes is counted anew.
+    [change] = elsewhere.rows("SELECT count FROM prompts_change")
+    marks = "SELECT prompts_mark(name) FROM prompts_prompt ORDER BY 1"
+    named = elsewhere.rows("SELECT mark FROM prompts_changedname ORDER BY mark")
+    assert change[0] > 0
+    assert named == elsewhere.rows(marks)
+    # Built plainly there, in the transaction of the restore, and whole.
+    assert elsewhere.rows(
+        "SELECT indisvalid FROM pg_index WHERE indexrelid = 'traces_observation_prompt'::regclass"
+    ) == [(True,)]
     # New rows get new numbers, and nothing made by the migrations is there twice.
     (count,) = elsewhere.rows("SELECT count(*) FROM django_content_type")
     assert elsewhere.django("migrate").returncode == 0

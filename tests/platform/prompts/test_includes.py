@@ -76,6 +76,60 @@ def test_the_same_name_in_anforeign_project_holds_nothing_back(
     assert as_bob.delete(f"{PROMPTS}/tone").status_code == 204
 
 
+def test_a_label_that_is_included_is_not_removed(as_bob: Any, as_charlie: Any, as_key: Any) -> None:
+    made(as_bob, "tone", "Be kind.")
+    as_bob.post(f"{PROMPTS}/tone/versions", {"prompt": "Be brief.", "labels": ["short", "free"]})
+    made(as_bob, "mail", "Write. {{> tone@short}}")
+    path = f"{PROMPTS}/tone/labels"
+    assert as_charlie.delete(f"{path}/short").status_code == 404
+    answer = as_bob.delete(f"{path}/short")
+    assert answer.status_code == 409
+    error = answer.json()["error"]
+    assert (error["code"], error["field"]) == ("included", "label")
+    assert error["included_by"] == [{"name": "mail", "versions": [1]}]
+    assert "mail (v1)" in error["message"]
+    assert "put the label on another version" in error["message"]
+    assert as_key.get(f"{PUBLIC}/mail").json()["prompt"] == "Write. Be brief."
+    assert as_bob.put(f"{path}/short", {"version": 1}).status_code == 200  # moved it may be
+    assert as_bob.delete(f"{path}/free").status_code == 204
+    assert as_bob.delete(f"{path}/production").status_code == 204  # nobody includes it
+    as_bob.post(f"{PROMPTS}/mail/versions", {"prompt": "Write.", "labels": ["production"]})
+    assert as_bob.delete(f"{path}/short").status_code == 204
+
+
+def test_who_names_no_label_includes_production(as_bob: Any) -> None:
+    made(as_bob, "tone", "Be kind.")
+    made(as_bob, "mail", "Write. {{> tone}}")
+    assert as_bob.delete(f"{PROMPTS}/tone/labels/production").status_code == 409
+
+
+@pytest.mark.parametrize("tag", ["{{> tone@2}}", "{{> tone@short}}"])
+def test_a_version_that_is_included_is_not_deleted(as_bob: Any, as_key: Any, tag: str) -> None:
+    made(as_bob, "tone", "Be kind.")
+    as_bob.post(f"{PROMPTS}/tone/versions", {"prompt": "Be brief.", "labels": ["short"]})
+    as_bob.post(f"{PROMPTS}/tone/versions", {"prompt": "Be nice."})
+    made(as_bob, "mail", f"Write. {tag}")
+    answer = as_key.delete(f"{PUBLIC}/tone?version=2")
+    assert answer.status_code == 409, answer.content
+    assert "mail (v1)" in answer.json()["message"]
+    assert as_key.get(f"{PUBLIC}/mail").json()["prompt"] == "Write. Be brief."
+    assert as_key.delete(f"{PUBLIC}/tone?version=3").status_code == 204
+    as_bob.delete(f"{PROMPTS}/mail")
+    assert as_key.delete(f"{PUBLIC}/tone?version=2").status_code == 204
+
+
+def test_a_split_that_goes_on_may_lose_a_version_and_latest_moves_on(
+    as_bob: Any, as_key: Any
+) -> None:
+    made(as_bob, "tone", "Be kind.")
+    as_bob.post(f"{PROMPTS}/tone/versions", {"prompt": "Be brief."})
+    arms = [{"version": 2, "weight": 1}, {"version": 1, "weight": 1}]
+    as_bob.put(f"{PROMPTS}/tone/labels/production/split", {"arms": arms})
+    made(as_bob, "mail", "Write. {{> tone}} {{> tone@latest}}")
+    assert as_key.delete(f"{PUBLIC}/tone?version=2").status_code == 204
+    assert as_key.get(f"{PUBLIC}/mail").json()["prompt"] == "Write. Be kind. Be kind."
+
+
 def test_references_are_read_from_every_text_of_a_chat() -> None:
     template = [
         {"role": "system", "content": "{{> a@3}} and {{name}}"},

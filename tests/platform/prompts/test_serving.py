@@ -1,8 +1,10 @@
 """Prompts given out from memory: moves are seen, answers are whole, splits are dealt."""
 
+import io
 import sys
 import threading
 import time
+import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -24,7 +26,7 @@ from hone.common import broker
 from hone.common.asgi import send_json
 from hone.prompts.api import read_door
 from hone.prompts.core.names import Reference
-from hone.prompts.core.served_cache import ServedCache
+from hone.prompts.core.served_cache import ServedCache, mark_of
 from hone.prompts.models import Label, PromptVersion
 from hone.prompts.services import serving
 
@@ -63,6 +65,16 @@ def read(asgi: Any, pair: dict[str, str]) -> Callable[..., Any]:
         )
 
     return ask
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> ServedCache[Any]:
+    """A cache that looks up nothing by itself for minutes: only words end what it holds; not even
+    that the channel was joined just now."""
+    cache: ServedCache[Any] = ServedCache(bound_s=600, refresh_s=500, max_bytes=2**20)
+    monkeypatch.setattr(cache, "told_all", lambda: None)
+    monkeypatch.setattr(serving, "_cache", cache)
+    return cache
 
 
 def move(api: Any, version: int, label: str = "production") -> None:
@@ -124,6 +136,81 @@ def test_a_prompt_inside_a_prompt_is_followed(read: Any, prompt: str, as_bob: An
     move(as_bob, 3)
     assert read("outer").json()["prompt"] == "Say: I am 3."
     assert read("outer", resolve="false").json()["prompt"] == "Say: {{> greet}}."
+
+
+def test_a_change_concerns_what_contains_it_and_nothing_else(
+    read: Any, prompt: str, as_bob: Any, patient: ServedCache[Any]
+) -> None:
+    for name, text in (("outer", "Say: {{> greet}}."), ("most", "{{> outer}}"), ("other", "Hi")):
+        body = {"name": name, "type": "text", "prompt": text, "labels": ["production"]}
+        assert as_bob.post(OURS, body).status_code == 201
+    for name in ("greet", "outer", "most", "other"):
+        read(name)
+    move(as_bob, 2)
+    with CaptureQueriesContext(connection) as queries:
+        assert read("other").json()["prompt"] == "Hi"
+    assert len(queries) == 0
+    assert read("most").json()["prompt"] == "Say: I am 2."
+    assert read("greet").json()["prompt"] == "I am 2"
+
+
+# Everything that changes what a name gives: by plain writes, which tell nobody.
+OF_GREET = "prompt_id = (SELECT id FROM prompts_prompt WHERE name = 'greet')"
+PRODUCTION = f"prompts_label.name = 'production' AND prompts_label.{OF_GREET}"
+SILENT = {
+    "a label is moved": "UPDATE prompts_label SET version_id = v.id FROM prompts_promptversion v"
+    f" WHERE v.prompt_id = prompts_label.prompt_id AND v.number = 3 AND {PRODUCTION}",
+    "a label is removed": f"DELETE FROM prompts_label WHERE {PRODUCTION}",
+    "a split begins": "INSERT INTO prompts_labelarm (label_id, prompt_id, version_id, weight)"
+    " SELECT prompts_label.id, prompts_label.prompt_id, v.id, v.number FROM prompts_label"
+    " JOIN prompts_promptversion v ON v.prompt_id = prompts_label.prompt_id AND v.number <= 2"
+    f" WHERE {PRODUCTION}",
+    "it is renamed": "UPDATE prompts_prompt SET name = 'hello' WHERE name = 'greet'",
+    "its tags change": "UPDATE prompts_prompt SET tags = '[\"x\"]' WHERE name = 'greet'",
+}
+
+
+@pytest.mark.parametrize("what", SILENT)
+def test_a_write_that_tells_nobody_is_found_by_a_look(
+    read: Any, prompt: str, as_bob: Any, project: Any, patient: ServedCache[Any], what: str
+) -> None:
+    body = {"name": "outer", "type": "text", "prompt": "{{> greet}}!", "labels": ["production"]}
+    assert as_bob.post(OURS, body).status_code == 201
+    other = {**body, "name": "other", "prompt": "Hi"}
+    assert as_bob.post(OURS, other).status_code == 201
+    before = {name: read(name, user="u").body for name in ("greet", "outer", "other")}
+    with connection.cursor() as cursor:
+        cursor.execute(SILENT[what])
+        assert cursor.rowcount > 0
+    assert read("greet", user="u").body == before["greet"]  # nobody has told
+    patient.told(project.pk)  # as the passing of the bound does
+    assert read("greet", user="u").body != before["greet"]
+    if what not in ("its tags change", "a split begins"):
+        assert read("outer", user="u").body != before["outer"]
+    with CaptureQueriesContext(connection) as queries:
+        assert read("other", user="u").body == before["other"]
+    assert len(queries) == 0
+
+
+def test_a_missing_inner_prompt_is_found_once_it_comes(read: Any, prompt: str, as_bob: Any) -> None:
+    body = {"name": "outer", "type": "text", "prompt": "{{> greet@canary}}!"}
+    assert as_bob.post(OURS, body).status_code == 404
+    move(as_bob, 2, "canary")
+    assert as_bob.post(OURS, body).status_code == 201
+    assert read("outer", label="latest").json()["prompt"] == "I am 2!"
+    Label.objects.filter(name="canary").delete()
+    serving._cache.told_all()
+    assert read("outer", label="latest").status == 404
+    move(as_bob, 3, "canary")
+    assert read("outer", label="latest").json()["prompt"] == "I am 3!"
+
+
+def test_the_database_marks_a_name_as_the_servers_do(db: None) -> None:
+    names = ["greet", "Ünïcode/😀 prompt", "x" * 200]
+    with connection.cursor() as cursor:
+        for name in names:
+            cursor.execute("SELECT prompts_mark(%s)", [name])
+            assert cursor.fetchone() == (mark_of(name),)
 
 
 def test_a_split_is_dealt_by_user_and_told(read: Any, prompt: str, as_bob: Any) -> None:
@@ -206,12 +293,8 @@ def until(condition: Callable[[], bool], seconds: float) -> bool:
     return condition()
 
 
-def test_the_message_alone_is_enough(
-    prompt: str, project: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_message_alone_is_enough(prompt: str, project: Any, patient: ServedCache[Any]) -> None:
     """Another process is played by a plain write and the message that it would send."""
-    slow: ServedCache[Any] = ServedCache(bound_s=600, refresh_s=500, max_bytes=2**20)
-    monkeypatch.setattr(serving, "_cache", slow)
 
     def served() -> int:
         async def ask() -> int:
@@ -232,7 +315,7 @@ def test_the_message_alone_is_enough(
     second = PromptVersion.objects.get(prompt__name="greet", number=2)
     Label.objects.filter(name="production").update(version=second)
     assert served() == 1  # nobody has told
-    broker.client().publish(channel, str(project.pk))
+    broker.client().publish(channel, f"{project.pk} {mark_of('greet')}")
     assert until(lambda: served() == 2, 5)
 
 
@@ -314,3 +397,45 @@ def test_two_processes_show_a_move_within_a_second(
         assert not reader.errors
         assert overdue(reader.seen, moves) == []
         assert {version for _, version, _ in reader.seen} == {1, 2, 3}
+
+
+def answer_of(web: Web, headers: dict[str, str], name: str) -> tuple[int, str]:
+    url = f"http://127.0.0.1:{web.port}{PUBLIC}/{name}"
+    answer = httpx.get(url, headers=headers, timeout=30)
+    text = answer.json()["prompt"] if answer.status_code == 200 else ""
+    return answer.status_code, text
+
+
+def test_two_processes_show_every_kind_of_change_within_a_second(
+    webs: list[Web], prompt: str, as_bob: Any, pair: dict[str, str]
+) -> None:
+    """Made in a third process: what contains it, a rename, a split, files, a deletion."""
+    outer = {"name": "outer", "type": "text", "prompt": "{{> greet}}!", "labels": ["production"]}
+    assert as_bob.post(OURS, outer).status_code == 201
+    first = [(200, "I am 1"), (200, "I am 1!"), (404, ""), (404, "")]
+
+    def shown() -> list[list[tuple[int, str]]]:
+        names = ("greet", "outer", "hello", "filed")
+        return [[answer_of(web, pair, name) for name in names] for web in webs]
+
+    def becomes(wanted: list[tuple[int, str]]) -> None:
+        assert until(lambda: shown() == [wanted, wanted], 1.0), (shown(), wanted)
+
+    assert until(lambda: shown() == [first, first], 30)
+    move(as_bob, 2)
+    becomes([(200, "I am 2"), (200, "I am 2!"), (404, ""), (404, "")])
+    arms = [{"version": 3, "weight": 1}, {"version": 1, "weight": 1}]  # the first for nobody known
+    assert as_bob.put(f"{OURS}/greet/labels/production/split", {"arms": arms}).status_code == 200
+    becomes([(200, "I am 3"), (200, "I am 3!"), (404, ""), (404, "")])
+    assert as_bob.delete(f"{OURS}/outer").status_code == 204
+    becomes([(200, "I am 3"), (404, ""), (404, ""), (404, "")])
+    assert as_bob.patch(f"{OURS}/greet", {"name": "hello"}).status_code == 200
+    becomes([(404, ""), (404, ""), (200, "I am 3"), (404, "")])
+    file = "---\nname: filed\ntype: text\nlabels: [production]\n---\nFrom a file\n"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("filed.md", file)
+    path = "/api/projects/demo/prompt-files"
+    pushed = as_bob.post(path, archive.getvalue(), content_type="application/zip")
+    assert pushed.status_code == 200, pushed.content
+    becomes([(404, ""), (404, ""), (200, "I am 3"), (200, "From a file")])

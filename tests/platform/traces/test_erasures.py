@@ -13,11 +13,11 @@ from hone.accounts.models import Project
 from hone.accounts.services import key_resolve
 from hone.common import clock, jobs
 from hone.traces.models import Comment, Erasure, Score
-from hone.traces.services import erasures, erasures_run, spans_ingest
+from hone.traces.services import erasing, erasures_run, spans_ingest
 from hone.traces.services.search import search_refresh
 
 # They hold numbers only, which nobody asks for once the project is gone.
-COUNTERS = ("prompts_change", "common_event_counter")
+COUNTERS = ("prompts_change", "prompts_changedname", "common_event_counter")
 URL = "/api/projects/demo/erasures"
 Make = Callable[..., Any]
 
@@ -102,7 +102,7 @@ def test_words_of_a_users_traces_leave_the_index(as_alice: Any, traces: dict[str
 def test_all_traces_go_in_portions_and_the_project_stays(
     as_alice: Any, project: Any, traces: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasures, "PORTION", 1)
+    monkeypatch.setattr(erasing, "PORTION", 1)
     erasure = asked(as_alice, what="traces")
     assert erasures_run() == 1
     assert as_alice.get(f"/api/erasures/{erasure['id']}").json()["trace_count"] == 4
@@ -145,9 +145,9 @@ def test_a_worker_that_died_is_replaced(
     as_alice: Any, traces: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     erasure = asked(as_alice, what="traces")
-    jobs.claim(Erasure.objects.all(), owner="dead", limit=1, lease=erasures.LEASE, now=clock.now())
+    jobs.claim(Erasure.objects.all(), owner="dead", limit=1, lease=erasing.LEASE, now=clock.now())
     assert erasures_run() == 0
-    later = clock.now() + erasures.LEASE + timedelta(seconds=1)
+    later = clock.now() + erasing.LEASE + timedelta(seconds=1)
     monkeypatch.setattr(clock, "now", lambda: later)
     assert erasures_run() == 1
     assert as_alice.get(f"/api/erasures/{erasure['id']}").json()["state"] == "done"
@@ -184,6 +184,7 @@ def test_only_who_administers_the_organization_sees_it(
         ({"what": "user"}, "user_id"),
         ({"what": "traces", "user_id": "u1"}, "user_id"),
         ({"what": "everything"}, "what"),
+        ({"what": "retention"}, "what"),
         ({}, "what"),
     ],
 )

@@ -10,7 +10,7 @@ from hone.common.archive.manifest import Partition, Sequence
 
 # Sign-ins are not carried over; the migrations applied stand in the manifest; what tells caches
 # that something changed is counted anew by triggers while the rows come in.
-LEFT_OUT = ("django_session", "django_migrations", "prompts_change")
+LEFT_OUT = ("django_session", "django_migrations", "prompts_change", "prompts_changedname")
 
 
 def quote(*names: str) -> str:

@@ -1,13 +1,14 @@
 """Which prompts hold another one in their text."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from hone.prompts.core.composition import references
+from hone.prompts.core.names import DEFAULT, Reference
 from hone.prompts.models import LabelArm, PromptVersion
 
 
@@ -19,15 +20,33 @@ class Included:
     versions: tuple[int, ...]
 
 
-def included_by(project_id: int, name: str) -> list[Included]:
-    """The prompts of which a version that is given out by a label includes `name`, by name.
+def included_by(
+    project_id: int,
+    name: str,
+    *,
+    numbers: Collection[int] | None = None,
+    labels: Collection[str] | None = None,
+) -> list[Included]:
+    """The prompts of which a version that is given out by a label includes `name`.
 
-    An old version without a label does not count: nobody is given it but who asks for its number.
+    With `numbers` or `labels` only those that include one of these versions or labels of it; who
+    names neither includes the label production. An old version without a label does not count:
+    nobody is given it but who asks for its number.
     """
+
+    def is_meant(reference: Reference) -> bool:
+        if reference.name != name:
+            return False
+        if numbers is None and labels is None:
+            return True
+        if reference.number is not None:
+            return reference.number in (numbers or ())
+        return (reference.label or DEFAULT) in (labels or ())
+
     rows = _saying(_given_out(project_id), name).exclude(prompt__name=name)
     found: dict[str, set[int]] = {}
     for other, number, content in rows.values_list("prompt__name", "number", "content"):
-        if any(reference.name == name for reference in references(content)):
+        if any(is_meant(reference) for reference in references(content)):
             found.setdefault(other, set()).add(number)
     return [Included(other, tuple(sorted(numbers))) for other, numbers in sorted(found.items())]
 

@@ -76,19 +76,24 @@ def prompt_resolve(
     return prompt_served(project_id, wanted).resolved(subject)
 
 
-def prompt_served(project_id: int, wanted: Reference, *, raw: bool = False) -> Served:
+def prompt_served(
+    project_id: int, wanted: Reference, *, raw: bool = False, names: set[str] | None = None
+) -> Served:
     """What a reference stands for, `raw` with the tags of other prompts as they stand.
 
-    Raises NotFoundError, and InvalidError where a prompt cannot hold what it contains.
+    `names` gets the names of all prompts that were asked for, also where one is missing. Raises
+    NotFoundError, and InvalidError where a prompt cannot hold what it contains.
     """
+    names = set() if names is None else names
+    names.add(wanted.name)
     label = None if wanted.number is not None else _label(project_id, wanted)
     if label is None:
         main = version_find(project_id, wanted)
-        return Served(main.number, {main.number: _served(project_id, main, raw=raw)})
+        return Served(main.number, {main.number: _served(project_id, main, names, raw=raw)})
     arms = sorted(label.arms.all(), key=lambda arm: (arm.version_id != label.version_id, arm.pk))
     ids = {label.version_id, *(arm.version_id for arm in arms)}
     rows = {row.pk: row for row in _rows(project_id, wanted.name).filter(pk__in=ids)}
-    versions = {row.number: _served(project_id, row, raw=raw) for row in rows.values()}
+    versions = {row.number: _served(project_id, row, names, raw=raw) for row in rows.values()}
     split = None
     if arms:
         numbers = tuple(Arm(rows[arm.version_id].number, arm.weight) for arm in arms)
@@ -96,9 +101,11 @@ def prompt_served(project_id: int, wanted: Reference, *, raw: bool = False) -> S
     return Served(rows[label.version_id].number, versions, split)
 
 
-def _served(project_id: int, version: PromptVersion, *, raw: bool) -> ServedVersion:
-    content = version.content
-    whole = Composed(content, []) if raw else version_composed(project_id, version)
+def _served(
+    project_id: int, version: PromptVersion, names: set[str], *, raw: bool
+) -> ServedVersion:
+    content, name = version.content, version.prompt.name
+    whole = Composed(content, []) if raw else template_composed(project_id, name, content, names)
     resolved = Resolved(
         name=version.prompt.name,
         version=version.number,
@@ -129,14 +136,21 @@ def version_composed(project_id: int, version: PromptVersion) -> Composed:
     return template_composed(project_id, version.prompt.name, version.content)
 
 
-def template_composed(project_id: int, name: str, template: Template) -> Composed:
-    """As `version_composed` for a template of the prompt `name`, which need not be stored."""
+def template_composed(
+    project_id: int, name: str, template: Template, names: set[str] | None = None
+) -> Composed:
+    """As `version_composed` for a template of the prompt `name`, which need not be stored.
+
+    `names` gets the names of all prompts that it asks for.
+    """
     if not has_tags(template):
         return Composed(template, [])
 
     def read(reference: Reference) -> Part:
         if reference.name == name:
             raise InvalidError(f"prompt: {name!r} contains itself", field="prompt")
+        if names is not None:
+            names.add(reference.name)
         inner = version_find(project_id, reference)
         return Part(reference.name, inner.number, inner.content)
 

@@ -13,6 +13,7 @@ from hone.prompts.core.split import Arm, arms_clean
 from hone.prompts.models import Label, LabelArm, Prompt, PromptVersion, ProtectedLabel
 from hone.prompts.selectors.reviews import review_check
 from hone.prompts.services.authors import Author
+from hone.prompts.services.included import label_may_go
 from hone.prompts.services.rows import lock, point, tell, version_of
 
 MAX_PROTECTED = 100
@@ -77,10 +78,12 @@ def label_split(
 
 @transaction.atomic
 def label_remove(*, prompt: Prompt, author: Author, label: str) -> None:
-    """Take the label away; raises NotFoundError where the prompt has none such."""
+    """Take the label away; raises NotFoundError where the prompt has none such, and IncludedError
+    where other prompts include what it stands on."""
     name = label_clean(label)
     locked = lock(prompt)
     author.may_move(prompt.project_id, [name])
+    label_may_go(locked, name)
     if not Label.objects.filter(prompt=locked, name=name).delete()[0]:
         raise NotFoundError(f"prompt: {prompt.name!r} has no label {name!r}", field="label")
     tell(locked, "prompt.label_removed", label=name)

@@ -1,6 +1,6 @@
 """Prompts as a whole: named, described, put away, deleted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from django.db import IntegrityError, transaction
 
@@ -8,37 +8,11 @@ from hone.common import clock
 from hone.common.errors import ConflictError
 from hone.prompts.core.names import name_clean, tags_clean
 from hone.prompts.models import Label, Prompt
-from hone.prompts.selectors.includes import Included, included_by, spelled
 from hone.prompts.services.authors import Author
-from hone.prompts.services.rows import lock, short, tell
+from hone.prompts.services.included import prompt_may_go
+from hone.prompts.services.rows import lock, short, tell, tell_caches
 
 DESCRIPTION_LEN = 10_000
-
-
-class IncludedError(ConflictError):
-    """Others include the prompt: without it they could not be given out."""
-
-    code = "included"
-
-    def __init__(self, name: str, found: Sequence[Included], what: str) -> None:
-        super().__init__(
-            f"name: {name!r} is included by {spelled(found)}; got a request to {what} it, want"
-            " those versions without it first, or put it into the archive: it is still served",
-            field="name",
-        )
-        self.found = found
-
-    def body(self) -> dict[str, object]:
-        """The error, and by whom it is included."""
-        by = [{"name": one.name, "versions": list(one.versions)} for one in self.found]
-        error = {"code": self.code, "message": self.message, "field": self.field}
-        return {"error": {**error, "included_by": by}}
-
-
-def _may_go(prompt: Prompt, what: str) -> None:
-    """Raise IncludedError where versions that are given out include the prompt."""
-    if found := included_by(prompt.project_id, prompt.name):
-        raise IncludedError(prompt.name, found, what)
 
 
 @transaction.atomic
@@ -55,7 +29,8 @@ def prompt_update(
     """
     locked = lock(prompt)
     if name is not None and name != locked.name:
-        _may_go(locked, "rename")
+        prompt_may_go(locked, "rename")
+        tell_caches(locked.project_id, locked.name)
         locked.name = name_clean(name)
     if description is not None:
         locked.description = short(description, "description", DESCRIPTION_LEN)
@@ -91,6 +66,6 @@ def prompt_delete(*, prompt: Prompt, author: Author) -> None:
     locked = lock(prompt, writes=False)
     names = Label.objects.filter(prompt=locked).values_list("name", flat=True)
     author.may_move(prompt.project_id, names)
-    _may_go(locked, "delete")
+    prompt_may_go(locked, "delete")
     tell(locked, "prompt.deleted")
     locked.delete()

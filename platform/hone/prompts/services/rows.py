@@ -62,5 +62,10 @@ def short(text: str, field: str, max_len: int) -> str:
 def tell(prompt: Prompt, kind: str, **facts: Any) -> None:
     """Tell pages and the servers' caches, after commit."""
     events.publish(prompt.project_id, kind, {"name": prompt.name, **facts})
-    changed_here(prompt.project_id)
-    transaction.on_commit(partial(changed_tell, prompt.project_id))
+    tell_caches(prompt.project_id, prompt.name)
+
+
+def tell_caches(project_id: int, name: str) -> None:
+    """Tell the servers' caches that what the prompt gives changed, after commit."""
+    changed_here(project_id, name)
+    transaction.on_commit(partial(changed_tell, project_id, name))

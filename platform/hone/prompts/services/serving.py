@@ -2,12 +2,14 @@
 
 `BOUND_S` is how old a label's position may be where the message of its move is lost; as long as the
 message arrives it is milliseconds. What a reference stands for is read in one snapshot and kept
-whole, so an answer never mixes two versions.
+whole, so an answer never mixes two versions. A change makes those prompts be read again that it is
+about or that contain it, and no others.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -19,26 +21,38 @@ from hone.common.broadcast import Broadcast
 from hone.common.database import database_call
 from hone.common.errors import NotFoundError
 from hone.prompts.core.names import Reference
-from hone.prompts.core.served_cache import ServedCache
-from hone.prompts.models import Change
+from hone.prompts.core.served_cache import Moment, ServedCache, mark_of
 from hone.prompts.selectors import Served, prompt_served
 
 log = structlog.get_logger(__name__)
 BOUND_S: Final = 0.8
 REFRESH_S: Final = 0.25
 MAX_BYTES: Final = 64 * 2**20
+MAX_COUNT: Final = 2**63 - 1
 _OVERHEAD: Final = 4000  # bytes of rows and objects beside the text
 _SNAPSHOT: Final = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 _cache: ServedCache[Served | NotFoundError] = ServedCache(
     bound_s=BOUND_S, refresh_s=REFRESH_S, max_bytes=MAX_BYTES
 )
-_changes = Broadcast(
-    "prompts-changed", lambda word: _cache.told(int(word)), lambda: _cache.told_all()
-)
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, "asyncio.Task[float]"]] = (
+_changes = Broadcast("prompts-told", lambda word: _heard(word), lambda: _cache.told_all())
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, "asyncio.Task[_Landed]"]] = (
     WeakKeyDictionary()
 )
+# The count, and each name's latest change after a count that is known: one statement, one snapshot.
+_CHANGES: Final = """
+SELECT c.epoch, c.count, n.mark, n.count FROM prompts_change c
+LEFT JOIN prompts_changedname n ON n.project_id = c.project_id AND n.count > %s
+WHERE c.project_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    """What a call that many share gave (a look-up of changes nothing), and when it began."""
+
+    began_at: float
+    found: Served | NotFoundError | None = None
 
 
 async def prompt_serve(project_id: int, wanted: Reference, *, raw: bool = False) -> Served:
@@ -55,19 +69,18 @@ async def prompt_serve(project_id: int, wanted: Reference, *, raw: bool = False)
 async def _read_anew(project_id: int, wanted: Reference, raw: bool) -> Served | NotFoundError:
     """What is true at some moment after this call began."""
     key, asked_at = (wanted, raw), time.monotonic()
-    if _cache.kept(project_id, key) is not None:
-        # Most often nothing changed: then the count is all that is read.
-        await _landed(project_id, lambda: _look(project_id), asked_at)
+    if _cache.may_hold(project_id, key):
+        # Most often nothing changed: then the changes are all that is read.
+        await asyncio.shield(_fly(project_id, lambda: _look(project_id)))
     while True:
         still = _cache.get(project_id, key)
         if still is not None:
             return still
-        if await _landed((project_id, key), lambda: _load(project_id, wanted, raw), asked_at):
+        flight = _fly((project_id, key), lambda: _load(project_id, wanted, raw))
+        landed = await asyncio.shield(flight)
+        if landed.began_at >= asked_at and landed.found is not None:
             # It may have been told of again meanwhile; what was read is fresh enough for this call.
-            kept = _cache.kept(project_id, key)
-            if kept is None:  # larger than all that may be kept
-                kept = await database_call(prompt_served, project_id, wanted, raw=raw)
-            return kept
+            return landed.found
 
 
 def _given(found: Served | NotFoundError) -> Served:
@@ -76,20 +89,15 @@ def _given(found: Served | NotFoundError) -> Served:
     return found
 
 
-async def _landed(
-    key: Hashable, work: Callable[[], Coroutine[None, None, float]], asked_at: float
-) -> bool:
-    """Wait for `work`, which many that want the same share; whether it began after `asked_at`."""
-    return await asyncio.shield(_fly(key, work)) >= asked_at
-
-
-def _fly(key: Hashable, work: Callable[[], Coroutine[None, None, float]]) -> "asyncio.Task[float]":
-    """The running call for `key`, else a new one."""
+def _fly(
+    key: Hashable, work: Callable[[], Coroutine[None, None, _Landed]]
+) -> "asyncio.Task[_Landed]":
+    """The running call for `key`, which all who want the same share, else a new one."""
     flights = _flights.setdefault(asyncio.get_running_loop(), {})
     task = flights.get(key)
     if task is None:
 
-        async def run() -> float:
+        async def run() -> _Landed:
             try:
                 return await work()
             finally:
@@ -100,45 +108,64 @@ def _fly(key: Hashable, work: Callable[[], Coroutine[None, None, float]]) -> "as
     return task
 
 
-def _noted(task: "asyncio.Task[float]") -> None:
+def _noted(task: "asyncio.Task[_Landed]") -> None:
     """Whoever waits gets the error; where nobody does, the log has it."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.info("prompt_lookup_failed", error=repr(error))
 
 
-async def _look(project_id: int) -> float:
-    """Look up the project's count; gives when that began."""
+async def _look(project_id: int) -> _Landed:
+    """Look up what of the project changed since the last look-up."""
+    _changes.listen()
+    since, began_at = _cache.count(project_id), time.monotonic()
+    epoch, count, changed = await database_call(_changed_since, project_id, since)
+    moment = Moment(epoch, count, began_at)
+    _cache.checked(project_id, moment, since=since, changed=changed)
+    return _Landed(began_at)
+
+
+async def _load(project_id: int, wanted: Reference, raw: bool) -> _Landed:
     _changes.listen()
     began_at = time.monotonic()
-    _cache.checked(project_id, await database_call(_count, project_id), began_at)
-    return began_at
-
-
-async def _load(project_id: int, wanted: Reference, raw: bool) -> float:
-    began_at = time.monotonic()
-    found, count = await database_call(_read, project_id, wanted, raw)
+    found, names, epoch, count = await database_call(_read, project_id, wanted, raw)
     _cache.put(
-        project_id, (wanted, raw), found, count=count, read_at=began_at, num_bytes=_size(found)
+        project_id,
+        (wanted, raw),
+        found,
+        names=names,
+        moment=Moment(epoch, count, began_at),
+        num_bytes=_size(found),
     )
-    return began_at
+    return _Landed(began_at, found)
 
 
-def _count(project_id: int) -> int:
-    return Change.objects.filter(pk=project_id).values_list("count", flat=True).first() or 0
+def _changed_since(project_id: int, since: int | None) -> tuple[int, int, dict[int, int]]:
+    """Epoch and count of the project's changes, and by mark those after `since`; None: none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGES, [MAX_COUNT if since is None else since, project_id])
+        rows = cursor.fetchall()
+    if not rows:
+        return 0, 0, {}
+    return rows[0][0], rows[0][1], {mark: count for _, _, mark, count in rows if mark is not None}
 
 
-def _read(project_id: int, wanted: Reference, raw: bool) -> tuple[Served | NotFoundError, int]:
-    """What a reference stands for, and the count of the same moment."""
+def _read(
+    project_id: int, wanted: Reference, raw: bool
+) -> tuple[Served | NotFoundError, set[str], int, int]:
+    """What a reference stands for, the prompts of which it is made, and epoch and count of the
+    same moment."""
+    names: set[str] = set()
     is_outermost = not connection.in_atomic_block
     with transaction.atomic():
         if is_outermost:
             with connection.cursor() as cursor:
                 cursor.execute(_SNAPSHOT)
-        count = _count(project_id)
+        epoch, count, _ = _changed_since(project_id, None)
         try:
-            return prompt_served(project_id, wanted, raw=raw), count
+            found = prompt_served(project_id, wanted, raw=raw, names=names)
         except NotFoundError as error:
-            return error.with_traceback(None), count
+            return error.with_traceback(None), names, epoch, count
+        return found, names, epoch, count
 
 
 def _size(found: Served | NotFoundError) -> int:
@@ -150,14 +177,19 @@ def _size(found: Served | NotFoundError) -> int:
     return 2 * len(orjson.dumps(texts)) + 2 * len(orjson.dumps(wholes)) + _OVERHEAD
 
 
-def changed_here(project_id: int) -> None:
-    """This process reads the project's prompts anew, also before the change is committed."""
-    _cache.told(project_id)
+def changed_here(project_id: int, name: str) -> None:
+    """This process reads what is made of the prompt anew, also before the change is committed."""
+    _cache.told(project_id, mark_of(name))
 
 
-def changed_tell(project_id: int) -> None:
-    """Tell every process that something of the project's prompts changed."""
-    _changes.tell(str(project_id))
+def changed_tell(project_id: int, name: str) -> None:
+    """Tell every process that the prompt changed."""
+    _changes.tell(f"{project_id} {mark_of(name)}")
+
+
+def _heard(word: str) -> None:
+    project_id, _, mark = word.partition(" ")
+    _cache.told(int(project_id), int(mark) if mark else None)
 
 
 def reset_cache() -> None:

@@ -13,6 +13,7 @@ from hone.prompts.core.names import LATEST, label_clean, name_clean, tags_clean
 from hone.prompts.models import Label, LabelArm, Prompt, PromptVersion
 from hone.prompts.selectors import template_composed
 from hone.prompts.services.authors import Author
+from hone.prompts.services.included import versions_may_go
 from hone.prompts.services.prompts import DESCRIPTION_LEN, prompt_delete, prompt_update
 from hone.prompts.services.rows import latest_of, lock, point, short, tell, version_of
 
@@ -165,16 +166,24 @@ def versions_delete(*, prompt: Prompt, author: Author, numbers: Iterable[int]) -
     """Delete versions with their labels, and the prompt with its last one.
 
     The label latest goes to the newest that stays; a split goes on with the versions that stay.
+    Raises IncludedError where other prompts include what goes.
     """
     locked = lock(prompt)
-    going = PromptVersion.objects.filter(prompt=locked, number__in=list(numbers))
+    rows = PromptVersion.objects.filter(prompt=locked)
+    going = rows.filter(number__in=set(numbers))
     labels = Label.objects.filter(prompt=locked)
     held = labels.filter(version__in=going) | labels.filter(arms__version__in=going)
     author.may_move(prompt.project_id, held.values_list("name", flat=True))
+    rest = rows.exclude(pk__in=going)
+    if rest.exists():  # else the prompt goes, which says so of itself
+        splits = labels.filter(arms__version__in=rest)
+        gone = labels.filter(version__in=going).exclude(name=LATEST).exclude(pk__in=splits)
+        names = list(gone.values_list("name", flat=True))
+        versions_may_go(locked, list(going.values_list("number", flat=True)), names)
     for label in labels.filter(arms__version__in=going).distinct():
         _split_shrink(label, [version.pk for version in going])
     going.delete()
-    newest = PromptVersion.objects.filter(prompt=locked).order_by("-number").first()
+    newest = rows.order_by("-number").first()
     if newest is None:
         prompt_delete(prompt=locked, author=author)
         return
