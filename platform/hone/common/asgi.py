@@ -83,9 +83,10 @@ def inflate(body: bytes, encoding: str, max_bytes: int) -> bytes:
     window = zlib.MAX_WBITS | (32 if name == "deflate" else 16)
     try:
         stream = isal_zlib.decompressobj(window)
-        out: bytes = stream.decompress(body, max_bytes + 1)
+        out: bytes = _bounded(stream.decompress(body, max_bytes + 1), max_bytes)
         if stream.eof and not stream.unused_data:
-            return _bounded(out, max_bytes)
+            return out
+        del out  # read again below, and not held twice
         return _members(memoryview(body), window, name, max_bytes)
     except isal_zlib.error as error:  # type: ignore[misc]  # the package has no types
         raise InvalidError(f"The {name} body is damaged: {error}") from None

@@ -8,6 +8,7 @@ is what exporters print.
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
 
@@ -37,6 +38,10 @@ _BODY_S: Final = 60.0  # a sender that stalls must not hold memory that others n
 _VERSION: Final = "x-langfuse-ingestion-version"
 _NEWEST: Final = 4  # of Langfuse's ways to write what a span says
 _UNDECLARED_BYTES: Final = 1024 * 1024  # set aside for a chunked body
+
+
+# What a body inflates to is known when it has: so few at once bound the memory that bombs take.
+_inflaters: Final = ThreadPoolExecutor(2, thread_name_prefix="inflate")
 
 
 class SlowError(HoneError):
@@ -131,7 +136,8 @@ async def _inflated(sent: bytes, encoding: str) -> bytes:
     limit = settings.HONE_TRACES_MAX_INFLATED_BYTES
     if not encoding or len(sent) <= _INLINE_BYTES // 4:
         return inflate(sent, encoding, limit)
-    return await asyncio.to_thread(inflate, sent, encoding, limit)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_inflaters, inflate, sent, encoding, limit)
 
 
 async def _read(intake: Intake, body: bytes, *, is_json: bool) -> Export:

@@ -4,10 +4,13 @@ import json
 import time
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 
 from hone.accounts.core.roles import Role
+from hone.common import clock
+from hone.config.routing import build
 from hone.traces.core.masks import FAILED, Masks, PatternError, masked, rule_of, rules_of
 from hone.traces.core.span import Event
 from hone.traces.ingest import application
@@ -19,13 +22,17 @@ RULE = {"name": "keys", "pattern": "sk-[a-z0-9]{8,}"}
 
 
 def everything_stored() -> str:
-    """All text of the tables of traces."""
+    """All text of the tables of traces, whatever tables there are."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT string_agg(to_jsonb(o)::text, ' ') FROM traces_observation o"
-            " UNION ALL SELECT string_agg(to_jsonb(t)::text, ' ') FROM traces_trace t"
+            "SELECT relname FROM pg_class WHERE relname LIKE 'traces\\_%' AND relkind IN ('r', 'p')"
+            " AND NOT relispartition AND relnamespace = 'public'::regnamespace"
         )
-        return " ".join(row[0] or "" for row in cursor.fetchall())
+        tables = [name for (name,) in cursor.fetchall()]
+        assert {"traces_observation", "traces_score", "traces_comment"} <= set(tables)
+        every = (f"SELECT to_jsonb(x)::text FROM {name} x" for name in tables)
+        cursor.execute(" UNION ALL ".join(every))
+        return " ".join(text for (text,) in cursor.fetchall())
 
 
 def loaded(make_span: Any) -> Any:
@@ -95,14 +102,89 @@ def test_rules_are_changed_switched_off_and_deleted(as_alice, project, make_span
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("role", [Role.VIEWER, Role.MEMBER])
-def test_only_admins_see_and_set_masks(as_role, as_alice, role: Role) -> None:
+@pytest.mark.parametrize(("role", "sees"), [(Role.VIEWER, 403), (Role.MEMBER, 200)])
+def test_members_see_masks_and_only_admins_set_them(
+    as_role, as_alice, as_charlie, role: Role, sees: int
+) -> None:
     made = as_alice.post(MASKS, RULE).json()
     other = as_role(role)
-    assert other.get(MASKS).status_code == 403
+    assert other.get(MASKS).status_code == sees
+    assert as_charlie.get(MASKS).status_code == 404
     assert other.post(MASKS, RULE).status_code == 403
     assert other.patch(f"{MASKS}/{made['id']}", {"name": "x"}).status_code == 403
     assert other.delete(f"{MASKS}/{made['id']}").status_code == 403
+
+
+def event(kind: str, **body: Any) -> dict[str, Any]:
+    at = clock.now().isoformat()
+    return {"id": kind, "type": kind, "timestamp": at, "body": {"id": kind, **body}}
+
+
+TARGET = {"traceId": "ab" * 16, "observationId": "cd" * 8}
+SAID = {"name": "n", "value": f"good {SECRET}", "comment": SECRET, "metadata": {"k": [SECRET]}}
+DOORS = {
+    "spans": (
+        "/api/public/ingestion",
+        {
+            "batch": [
+                event("trace-create", input={"key": SECRET}, userId=SECRET),
+                event("generation-create", traceId="trace-create", output=SECRET, name=SECRET),
+            ]
+        },
+    ),
+    "scores of old": (
+        "/api/public/ingestion",
+        {"batch": [event("score-create", **TARGET, **SAID)]},
+    ),
+    "a score": ("/api/public/scores", {**TARGET, **SAID}),
+    "scores": ("/api/public/scores", [{**TARGET, **SAID}, {"sessionId": SECRET, **SAID}]),
+    "our scores": (
+        "/api/projects/demo/scores",
+        {"trace_id": "ab" * 16, "name": "n", "text": SECRET, "comment": SECRET},
+    ),
+    "our comments": (
+        "/api/projects/demo/comments",
+        {"object_type": "TRACE", "object_id": "ab" * 16, "content": f"is it {SECRET}?"},
+    ),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("hook", ["", f"{__name__}.hide"])
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_masks_what_is_said(
+    asgi, api_key, as_alice, settings, emptied, door: str, hook: str
+) -> None:
+    """By a rule of the project, or by the hook of the installation."""
+    settings.HONE_TRACES_MASK_HOOK = hook
+    if not hook:
+        assert as_alice.post(MASKS, RULE).status_code == 201
+    path, body = DOORS[door]
+    headers = {**api_key.bearer, "host": "localhost", "content-type": "application/json"}
+    answer = asgi(build(), "POST", path, body=orjson.dumps(body), headers=headers)
+    assert answer.status in (200, 201, 202, 207), answer.body
+    assert not (answer.json() or {}).get("errors")
+    assert SECRET.encode() not in answer.body
+    found = everything_stored()
+    assert "[masked]" in found
+    assert SECRET not in found
+
+
+@pytest.mark.django_db
+def test_what_people_write_to_be_used_word_for_word_is_not_masked(as_key, as_alice) -> None:
+    assert as_alice.post(MASKS, RULE).status_code == 201
+    assert as_key.post("/api/public/v2/datasets", {"name": "d"}).status_code == 200
+    item = as_key.post("/api/public/dataset-items", {"datasetName": "d", "input": SECRET}).json()
+    assert as_key.get(f"/api/public/dataset-items/{item['id']}").json()["input"] == SECRET
+
+
+@pytest.mark.django_db
+def test_without_the_hook_that_was_named_nothing_is_taken(asgi, api_key, settings, export) -> None:
+    settings.HONE_TRACES_MASK_HOOK = "nowhere.at_all"
+    headers = api_key.bearer | {"content-type": "application/x-protobuf"}
+    answer = asgi(application, "POST", "/v1/traces", body=export({"name": SECRET}), headers=headers)
+    assert (answer.status, "retry-after" in answer.headers) == (503, True)
+    assert SECRET not in everything_stored()
 
 
 @pytest.mark.django_db
@@ -158,6 +240,11 @@ def test_json_stays_json() -> None:
 
 def test_text_that_postgresql_cannot_hold_is_masked_as_it_is_stored() -> None:
     assert Masks(1, rules_of([("secret", "x")])).text("\ud800 secret \x00") == "\\ud800 x \\u0000"
+
+
+def hide(project_id: int, text: str) -> str:
+    """Another one."""
+    return text.replace(SECRET, "[masked]")
 
 
 def shout(project_id: int, text: str) -> str:

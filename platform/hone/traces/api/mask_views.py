@@ -1,4 +1,7 @@
-"""A project's masks: what is taken out of spans before they are stored."""
+"""A project's masks: what is taken out of what comes in before it is stored.
+
+Members see why a text reads as it does; a pattern may say what it hides, so viewers do not.
+"""
 
 from typing import Any, ClassVar
 
@@ -30,7 +33,7 @@ def mask_row(rule: MaskRule) -> dict[str, Any]:
 
 
 class Masks(ProjectView):
-    roles: ClassVar[dict[str, Role]] = {"GET": Role.ADMIN, "POST": Role.ADMIN}
+    roles: ClassVar[dict[str, Role]] = {"GET": Role.MEMBER, "POST": Role.ADMIN}
 
     @extend_schema(parameters=PAGE_PARAMETERS, responses=page_of(bodies.MaskBody))
     def get(self, request: Request, project: str) -> Response:

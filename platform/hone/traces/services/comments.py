@@ -12,6 +12,7 @@ from hone.traces.core.ids import span_key, trace_key
 from hone.traces.core.scores import id_check
 from hone.traces.models import Comment
 from hone.traces.selectors.comments import comment_get
+from hone.traces.services.intake import intake_for
 
 MAX_LEN = 10_000
 CHANGED = "comments.changed"
@@ -37,7 +38,7 @@ def comment_create(
         object_type=object_type,
         object_id=object_key(object_type, object_id),
         trace_id=trace_key(trace_id) if trace_id and object_type == "OBSERVATION" else "",
-        content=_content(content),
+        content=_content(access, content),
         author=access.user,
         author_name=access.author_name,
         created_at=now,
@@ -53,7 +54,7 @@ def comment_update(*, access: Access, key: str, content: str) -> Comment:
     comment = comment_get(access.project.pk, key)
     if not is_own(access, comment):
         raise ForbiddenError("A comment is changed by who wrote it")
-    comment.content, comment.updated_at = _content(content), clock.now()
+    comment.content, comment.updated_at = _content(access, content), clock.now()
     comment.save(update_fields=["content", "updated_at"])
     _tell(comment)
     return comment
@@ -83,10 +84,12 @@ def is_own(access: Access, comment: Comment) -> bool:
     return comment.author_id is None and comment.author_name == access.author_name
 
 
-def _content(text: str) -> str:
+def _content(access: Access, text: str) -> str:
+    """The text as it may be kept; raises InvalidError."""
     if not text.strip() or len(text) > MAX_LEN:
         raise InvalidError(f"content: want 1 to {MAX_LEN} characters", field="content")
-    return text
+    masks = intake_for(access.project.pk).masks
+    return masks.text(text) if masks else text
 
 
 def _tell(comment: Comment) -> None:

@@ -14,6 +14,7 @@ from django.db.models import F
 from django.utils.module_loading import import_string
 
 from hone.common.database import database_call
+from hone.common.errors import UnavailableError
 from hone.traces.core.fit import fitted
 from hone.traces.core.masks import Hook, Masks, masked, rules_of
 from hone.traces.core.prices import Book, Condition, OwnPrice, Period, Tier, units_of
@@ -88,8 +89,15 @@ def intake_read(project_id: int) -> Intake:
 
 @lru_cache(maxsize=8)
 def _hook(path: str) -> Hook:
-    """The function at `package.module.name`; raises ImportError."""
-    hook: Hook = import_string(path)
+    """The function at `package.module.name`; raises UnavailableError where there is none.
+
+    What cannot be masked is not taken: senders try again until the setting is right.
+    """
+    try:
+        hook: Hook = import_string(path)
+    except ImportError as error:
+        log.error("mask_hook_missing", hook=path, error=str(error))
+        raise UnavailableError("The masks of this installation cannot be applied") from None
     return hook
 
 

@@ -47,7 +47,7 @@ class Outcome:
 # What people wrote; ids and times are no place for secrets, and masking would tear them apart.
 _MASKED: Final = (
     *("name", "userId", "sessionId", "input", "output", "metadata", "tags", "statusMessage"),
-    *("model", "modelParameters", "promptName", "release", "version", "comment", "value"),
+    *("model", "modelParameters", "promptName", "release", "version"),
 )
 Failures = dict[int, HoneError]  # position of an event -> why it was not taken
 
@@ -61,7 +61,10 @@ def legacy_write(project_id: int, entries: Sequence[Any]) -> list[Outcome]:
     events, failures = _read(entries)
     masks = intake_for(project_id).masks
     if masks:
-        events = {place: _masked(event, masks) for place, event in events.items()}
+        events = {
+            place: event if event.kind == SCORE else _masked(event, masks)
+            for place, event in events.items()
+        }
     failures |= _spans_write(project_id, events)
     failures |= _scores_write(project_id, events)
     return [

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
@@ -12,10 +12,12 @@ from hone.accounts.selectors import Access
 from hone.common import clock, events
 from hone.common.errors import HoneError, InvalidError, NotFoundError
 from hone.traces.core.ids import span_key, trace_key
+from hone.traces.core.masks import Masks
 from hone.traces.core.scores import ScoreWrite, score_value, target_check
 from hone.traces.core.text import text_clean
 from hone.traces.models import Score, ScoreConfig
 from hone.traces.selectors.score_configs import rules_of
+from hone.traces.services.intake import intake_for
 
 CHANGED: Final = "scores.changed"
 _TOLD_IDS: Final = 500  # trace ids in one event
@@ -53,11 +55,14 @@ class ScoreOutcome:
 def scores_upsert(
     *, project_id: int, writes: Sequence[ScoreWrite], author: Access | None = None
 ) -> list[ScoreOutcome]:
-    """Store scores in one transaction, one outcome a write; a bad one hinders no other.
+    """Store scores, masked, in one transaction, one outcome a write; a bad one hinders no other.
 
     Idempotent by key: of several writes of one score the latest said stands, and within one call
     the last. Raises only when the database is down.
     """
+    masks = intake_for(project_id).masks
+    if masks:
+        writes = [_masked(write, masks) for write in writes]
     configs = _configs(project_id, writes)
     rows: dict[str, tuple[Any, ...]] = {}
     outcomes = []
@@ -73,6 +78,20 @@ def scores_upsert(
     if rows:
         _store(project_id, [rows[key] for key in sorted(rows)])  # in one order: no deadlock
     return outcomes
+
+
+def _masked(write: ScoreWrite, masks: Masks) -> ScoreWrite:
+    """The score as it may be kept. The session as its spans have it; a name that a config gave,
+    its admins chose."""
+    session = write.session_id
+    return replace(
+        write,
+        name=write.name if write.config else masks.text(write.name),
+        value=masks.value(write.value) if isinstance(write.value, str) else write.value,
+        comment=masks.payload(write.comment),
+        metadata=masks.value(write.metadata),
+        session_id=masks.text(session) if session else session,
+    )
 
 
 def scores_known(project_id: int, keys: Sequence[str]) -> set[str]:
