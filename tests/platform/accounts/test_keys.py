@@ -1,3 +1,4 @@
+import asyncio
 import threading
 import time
 from datetime import timedelta
@@ -9,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from hone.accounts import services
 from hone.accounts.core.key_cache import KeyCache
 from hone.accounts.models import ApiKey, Project
-from hone.accounts.services.keys import _revocations, reset_cache
+from hone.accounts.services import keys
+from hone.accounts.services.keys import KeyScope, _revocations, reset_cache
 from hone.common import broker, clock
 from hone.common.database import database_call
 
@@ -123,6 +125,45 @@ async def test_the_async_way_gives_the_same(transactional_db: None) -> None:
     assert scope is not None
     assert await services.key_resolve_async(secret + "x") is None
     assert await services.key_resolve_async(secret, "pk-hone-other") is None
+
+
+async def test_many_who_ask_at_once_ask_the_database_once_and_an_aging_answer_is_renewed_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    scope = KeyScope(1, "demo", 2, "pk-hone-x")
+
+    def resolve(digest: str) -> KeyScope:
+        asked.append(digest)
+        keys._cache.put(digest, scope, keys._cache.generation)
+        return scope
+
+    now = time.monotonic()
+    monkeypatch.setattr(keys, "_resolve", resolve)
+    monkeypatch.setattr(keys._cache, "now_s", lambda: now)
+    secret = "sk-hone-" + "a" * 40
+    found = await asyncio.gather(*(services.key_resolve_async(secret) for _ in range(50)))
+    assert (found, len(asked)) == ([scope] * 50, 1)
+    now += keys.STALE_S * 0.6
+    found = await asyncio.gather(*(services.key_resolve_async(secret) for _ in range(50)))
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+    assert (found, len(asked)) == ([scope] * 50, 2)
+    now += keys.STALE_S * 0.6
+    assert keys._cache.get(asked[0]) == scope
+
+
+async def test_a_key_revoked_while_it_is_asked_for_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [KeyScope(1, "demo", 2, "pk-hone-x"), None]
+
+    def resolve(digest: str) -> KeyScope | None:
+        keys._cache.drop(digest)  # the word of a revocation comes meanwhile
+        return answers.pop(0)
+
+    monkeypatch.setattr(keys, "_resolve", resolve)
+    assert await services.key_resolve_async("sk-hone-" + "b" * 40) is None
+    assert answers == []
 
 
 def test_threads_may_resolve_while_keys_are_dropped() -> None:

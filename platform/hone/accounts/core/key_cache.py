@@ -30,6 +30,11 @@ class KeyCache(Generic[Value]):
             return None
         return found[1]
 
+    def is_aging(self, key: str) -> bool:
+        """Whether more than half of the time is over in which an entry may be given."""
+        found = self._entries.get(key)
+        return found is not None and found[0] - self.now_s() < self.ttl_s / 2
+
     def put(self, key: str, value: Value, generation: int) -> None:
         with self._lock:
             if generation != self.generation:

@@ -1,9 +1,11 @@
 """API keys: made, revoked, and resolved on every request of a program."""
 
+import asyncio
 import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 from django.db import transaction
@@ -16,6 +18,7 @@ from hone.common import clock, crypto
 from hone.common.broadcast import Broadcast
 from hone.common.database import database_call
 from hone.common.errors import InvalidError, NotFoundError
+from hone.common.flights import Flights
 
 log = structlog.get_logger(__name__)
 PURPOSE = "api-key"
@@ -35,6 +38,7 @@ class KeyScope:
 
 _cache: KeyCache[KeyScope] = KeyCache(STALE_S)
 _revocations = Broadcast("revoked-keys", _cache.drop)
+_flights: Flights[tuple[int, KeyScope | None]] = Flights()
 
 
 def api_key_create(
@@ -82,12 +86,28 @@ def key_resolve(secret: str, public: str | None = None) -> KeyScope | None:
 
 
 async def key_resolve_async(secret: str, public: str | None = None) -> KeyScope | None:
-    """`key_resolve` for raw ASGI routes: no thread is asked where the answer is known."""
+    """`key_resolve` for raw ASGI routes: no thread is asked where the answer is known.
+
+    What is known is read again behind the answers before it is too old, and once for all who ask
+    at the same time.
+    """
     if not _plausible(secret):
         return None
     digest = crypto.keyed_hash(PURPOSE, secret)
-    scope = _cache.get(digest) or await database_call(_resolve, digest)
+    scope = _cache.get(digest)
+    if scope is None:
+        began, scope = await asyncio.shield(_flights.fly(digest, partial(_resolve_dated, digest)))
+        if began != _cache.generation:  # a key was revoked meanwhile, and may be this one
+            scope = await database_call(_resolve, digest)
+    elif _cache.is_aging(digest):
+        _flights.fly(digest, partial(_resolve_dated, digest))
     return _matching(scope, public)
+
+
+async def _resolve_dated(digest: str) -> tuple[int, KeyScope | None]:
+    """What a key opens, and the cache's generation when it was asked."""
+    generation = _cache.generation
+    return generation, await database_call(_resolve, digest)
 
 
 def key_named(public: str) -> KeyScope | None:

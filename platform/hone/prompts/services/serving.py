@@ -8,23 +8,20 @@ about or that contain it, and no others.
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import orjson
-import structlog
 from django.db import connection, transaction
 
 from hone.common.broadcast import Broadcast
 from hone.common.database import database_call
 from hone.common.errors import NotFoundError
+from hone.common.flights import Flights
 from hone.prompts.core.names import Reference
 from hone.prompts.core.served_cache import Moment, ServedCache, mark_of
 from hone.prompts.selectors import Served, prompt_served
 
-log = structlog.get_logger(__name__)
 BOUND_S: Final = 0.8
 REFRESH_S: Final = 0.25
 MAX_BYTES: Final = 64 * 2**20
@@ -36,9 +33,6 @@ _cache: ServedCache[Served | NotFoundError] = ServedCache(
     bound_s=BOUND_S, refresh_s=REFRESH_S, max_bytes=MAX_BYTES
 )
 _changes = Broadcast("prompts-told", lambda word: _heard(word), lambda: _cache.told_all())
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, "asyncio.Task[_Landed]"]] = (
-    WeakKeyDictionary()
-)
 # The count, and each name's latest change after a count that is known: one statement, one snapshot.
 _CHANGES: Final = """
 SELECT c.epoch, c.count, n.mark, n.count FROM prompts_change c
@@ -55,13 +49,16 @@ class _Landed:
     found: Served | NotFoundError | None = None
 
 
+_flights: Flights[_Landed] = Flights()
+
+
 async def prompt_serve(project_id: int, wanted: Reference, *, raw: bool = False) -> Served:
     """As `selectors.prompt_served`, without asking the database where the answer is known."""
     key = (wanted, raw)
     found = _cache.get(project_id, key)
     if found is not None:
         if _cache.is_aging(project_id):
-            _fly(project_id, lambda: _look(project_id))
+            _flights.fly(project_id, lambda: _look(project_id))
         return _given(found)
     return _given(await _read_anew(project_id, wanted, raw))
 
@@ -71,12 +68,12 @@ async def _read_anew(project_id: int, wanted: Reference, raw: bool) -> Served | 
     key, asked_at = (wanted, raw), time.monotonic()
     if _cache.may_hold(project_id, key):
         # Most often nothing changed: then the changes are all that is read.
-        await asyncio.shield(_fly(project_id, lambda: _look(project_id)))
+        await asyncio.shield(_flights.fly(project_id, lambda: _look(project_id)))
     while True:
         still = _cache.get(project_id, key)
         if still is not None:
             return still
-        flight = _fly((project_id, key), lambda: _load(project_id, wanted, raw))
+        flight = _flights.fly((project_id, key), lambda: _load(project_id, wanted, raw))
         landed = await asyncio.shield(flight)
         if landed.began_at >= asked_at and landed.found is not None:
             # It may have been told of again meanwhile; what was read is fresh enough for this call.
@@ -87,31 +84,6 @@ def _given(found: Served | NotFoundError) -> Served:
     if isinstance(found, NotFoundError):
         raise NotFoundError(found.message, field=found.field)
     return found
-
-
-def _fly(
-    key: Hashable, work: Callable[[], Coroutine[None, None, _Landed]]
-) -> "asyncio.Task[_Landed]":
-    """The running call for `key`, which all who want the same share, else a new one."""
-    flights = _flights.setdefault(asyncio.get_running_loop(), {})
-    task = flights.get(key)
-    if task is None:
-
-        async def run() -> _Landed:
-            try:
-                return await work()
-            finally:
-                flights.pop(key, None)
-
-        task = flights[key] = asyncio.create_task(run())
-        task.add_done_callback(_noted)
-    return task
-
-
-def _noted(task: "asyncio.Task[_Landed]") -> None:
-    """Whoever waits gets the error; where nobody does, the log has it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.info("prompt_lookup_failed", error=repr(error))
 
 
 async def _look(project_id: int) -> _Landed:
