@@ -22,6 +22,7 @@ from hone.traces.selectors.query import fetch
 from hone.traces.services import figures as job
 from hone.traces.services import spans_ingest, trace_delete
 from hone.traces.services.figures import figures_count, figures_note, figures_retain
+from hone.traces.services.search import search_index
 
 Make = Callable[..., Span]
 Question = tuple[str, list[str], str | None, list[Condition]]
@@ -338,3 +339,22 @@ def test_figures_are_of_one_project(
     kept = figures.figure_rows(project.pk + 1, query, [], "1")
     assert kept == []
     assert daily_rows(project.pk + 1, now - timedelta(days=2), now, []) == []
+
+
+@pytest.mark.usefixtures("emptied")
+def test_a_rare_filter_is_read_through_the_search_index(
+    project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans_ingest(project_id=project.pk, spans=some)
+    search_index()
+    wanted = [Condition("string", "userId", "=", "user 3")]
+    query = asked(("observations", ["level"], None, []), [("count", "count"), ("latency", "max")])
+    start, end = query.start, query.end
+    narrowed, [ids] = metrics.narrowing(project.pk, "observations", wanted, start, end)
+    assert narrowed
+    assert 0 < len(ids) < 60
+    found = metrics_rows(project.pk, query, wanted), daily_rows(project.pk, start, end, wanted)
+    for module in (metrics, daily):
+        monkeypatch.setattr(module, "narrowing", lambda *_: ("", []))
+    assert found[0] == metrics_rows(project.pk, query, wanted) != []
+    assert found[1] == daily_rows(project.pk, start, end, wanted) != []

@@ -43,6 +43,17 @@ _TRACE: Final = f"""
     1 AS n_input, t.input_tokens, 1 AS n_output, t.output_tokens, 1 AS n_total, t.total_tokens,
     (t.cost IS NOT NULL)::int AS n_cost, t.cost
 """
+# OFFSET 0: a look-up of the trace for each, as there are few, whatever the planner believes.
+_OBSERVATIONS: Final = f"""
+    traces_observation o CROSS JOIN LATERAL (
+        SELECT trace_id, started_at, name, tags, environment, release, version FROM traces_trace t
+        WHERE t.project_id = o.project_id AND t.trace_id = o.trace_id OFFSET 0
+    ) t WHERE o.project_id = %(project)s AND {IS_SENT}
+"""
+_SCOPES: Final = {
+    "observations": _OBSERVATIONS,
+    "traces": TRACES.scope.replace("%s", "%(project)s"),
+}
 _COLUMNS: Final[Mapping[str, str]] = {"observations": _OBSERVATION, "traces": _TRACE}
 
 
@@ -89,8 +100,7 @@ def rows_sql(view: str, dimensions: tuple[str, ...]) -> str:
             floor(ln(greatest(f.latency_us, 1)) / ln({GROWTH}))::smallint AS bucket
         FROM spans CROSS JOIN LATERAL (
             SELECT {shown.time} AS at, {_COLUMNS[view]}, {", ".join(values)}
-            FROM {shown.scope.replace("%s", "%(project)s")}
-                AND {shown.time} >= spans.lo AND {shown.time} < spans.hi OFFSET 0
+            FROM {_SCOPES[view]} AND {shown.time} >= spans.lo AND {shown.time} < spans.hi OFFSET 0
         ) f CROSS JOIN LATERAL ({" UNION ALL ".join(picked)}) k
     """
 
@@ -115,7 +125,7 @@ def seen_sql(dimensions: tuple[str, ...]) -> str:
             FROM spans CROSS JOIN LATERAL (
                 SELECT DISTINCT o.trace_id, t.started_at, t.name, t.tags, o.model,
                     {environment} AS environment
-                FROM {OBSERVATIONS.scope.replace("%s", "%(project)s")}
+                FROM {_OBSERVATIONS}
                     AND o.start_time >= spans.lo AND o.start_time < spans.hi OFFSET 0
             ) p CROSS JOIN LATERAL (VALUES (NULL::text, p.model), ('{WHOLE}', NULL)) m (type, model)
             CROSS JOIN LATERAL ({kinds}) k
