@@ -4,7 +4,7 @@ import type { Run, TraceRow } from "@/lib/api/types";
 
 export interface LiveEvents {
   traces: { seq: number; rows: TraceRow[] };
-  "traces.deleted": { traces: string[] };
+  "traces.deleted": { traces: string[]; many?: boolean };
   run: Run;
   "scores.changed": { traces: string[] };
   "comments.changed": { object_type: string; object_id: string; trace_id: string };

@@ -2,7 +2,14 @@
 
 from celery import shared_task
 
-from hone.traces.services import erasures_run, media_sweep, partitions_ensure, traces_retain
+from hone.traces.services import (
+    erasures_run,
+    media_sweep,
+    partitions_ensure,
+    retentions_run,
+    traces_retain,
+)
+from hone.traces.services.figures import figures_refresh
 from hone.traces.services.rollups import rollups_refresh
 from hone.traces.services.search import search_refresh
 
@@ -17,6 +24,7 @@ def ensure_partitions() -> None:
 def retain() -> None:
     """Let go of what is past its time."""
     traces_retain()
+    retentions_run()
 
 
 @shared_task(name="hone.traces.media_sweep")
@@ -30,6 +38,7 @@ def refresh_search() -> None:
     """Take what is new into the search index and into the figures."""
     search_refresh()
     rollups_refresh()
+    figures_refresh()
 
 
 @shared_task(name="hone.traces.erase")

@@ -17,6 +17,7 @@ import { Members } from "./members";
 import { Prices } from "./prices";
 
 const PromptLabels = lazy(() => import("./prompt-labels"));
+const Retention = lazy(() => import("./retention"));
 
 const TABS = [
   { id: "keys", label: "API keys", Content: Keys },
@@ -25,6 +26,7 @@ const TABS = [
   { id: "prompts", label: "Prompts", Content: PromptLabels },
   { id: "prices", label: "Prices", Content: Prices },
   { id: "masks", label: "Masks", Content: Masks },
+  { id: "retention", label: "Retention", Content: Retention },
 ] as const;
 
 export default function SettingsPage() {

@@ -56,7 +56,8 @@ export function useTraces(project: string, filters: TraceFilters) {
     // Which rows a text search finds is the server's to say.
     if (filters.q) await catchUp();
   });
-  useLive(project, "traces.deleted", ({ traces: ids }) => {
+  useLive(project, "traces.deleted", ({ traces: ids, many }) => {
+    if (many) void query.refetch(); // too many to name
     const gone = new Set(ids);
     const kept = (list: TraceRow[]) => list.filter((row) => !gone.has(row.id));
     queries.setQueryData<List>(key, (list) => list && { ...list, pages: list.pages.map((page) => ({ ...page, data: kept(page.data) })) });

@@ -1414,6 +1414,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{project}/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description An endpoint of one project; its URL pattern captures `project`, the slug.
+         *
+         *     `roles` names the role that a method needs: `viewer` reads and `member` writes unless it says
+         *     otherwise. When a handler runs, `self.access` is set and the role is checked.
+         */
+        get: operations["retention_retrieve"];
+        /**
+         * @description An endpoint of one project; its URL pattern captures `project`, the slug.
+         *
+         *     `roles` names the role that a method needs: `viewer` reads and `member` writes unless it says
+         *     otherwise. When a handler runs, `self.access` is set and the role is checked.
+         */
+        put: operations["retention_update"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{project}/retention/older": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description An endpoint of one project; its URL pattern captures `project`, the slug.
+         *
+         *     `roles` names the role that a method needs: `viewer` reads and `member` writes unless it says
+         *     otherwise. When a handler runs, `self.access` is set and the role is checked.
+         */
+        get: operations["retention_older_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{project}/review-policy": {
         parameters: {
             query?: never;
@@ -2349,15 +2399,24 @@ export interface components {
             id: string;
             /** @description The slug, also when the project is gone */
             project: string;
-            what: components["schemas"]["WhatEnum"];
+            what: components["schemas"]["ErasureBodyWhatEnum"];
             user_id: string | null;
             /** @description queued, running, done or failed */
             state: string;
             /** @description Traces deleted so far */
             trace_count: number;
+            /** @description Traces that there were when it started; null: not started */
+            trace_total: number | null;
+            /**
+             * Format: date-time
+             * @description Of `retention`: traces that ended earlier go
+             */
+            before: string | null;
             author: string;
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
             /** Format: date-time */
             done_at: string | null;
         };
@@ -2365,12 +2424,16 @@ export interface components {
             data: components["schemas"]["ErasureBody"][];
             next_cursor: string | null;
         };
+        /** @enum {string} */
+        ErasureBodyWhatEnum: "user" | "traces" | "project" | "retention";
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
         ErasureCreateRequest: {
-            what: components["schemas"]["WhatEnum"];
+            what: components["schemas"]["ErasureCreateWhatEnum"];
             /** @description Of `user` */
             user_id?: string;
         };
+        /** @enum {string} */
+        ErasureCreateWhatEnum: "user" | "traces" | "project";
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
         ExecutionBody: {
             trace_id: string;
@@ -2928,6 +2991,23 @@ export interface components {
         };
         /** @enum {string} */
         ObservationType: "agent" | "chain" | "embedding" | "evaluator" | "event" | "generation" | "guardrail" | "retriever" | "span" | "tool";
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        OlderBody: {
+            days: number;
+            /**
+             * Format: date-time
+             * @description What ended earlier would go
+             */
+            before: string;
+            /** @description Traces that began earlier */
+            trace_count: number;
+            observation_count: number;
+            /**
+             * Format: date-time
+             * @description When the project's first trace began, about
+             */
+            first_at: string | null;
+        };
         /** @enum {string} */
         OperatorEnum: "gt" | "gte" | "lt" | "lte" | "eq" | "neq";
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
@@ -3331,6 +3411,25 @@ export interface components {
             parts: components["schemas"]["PartBody"][];
             /** @description Values that do not fit what is declared of them */
             problems: string[];
+        };
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        RetentionBody: {
+            /** @description null: for ever */
+            days: number | null;
+            /** @description The server keeps nothing longer, whatever a project asks for */
+            server_days: number | null;
+            /** @description The most that may be asked for */
+            most_days: number;
+            author: string | null;
+            /** Format: date-time */
+            updated_at: string | null;
+            /** @description The latest time that something was too old */
+            latest: components["schemas"]["ErasureBody"] | null;
+        };
+        /** @description A request or response body; in a request an unknown field is an error, not ignored. */
+        RetentionSetRequest: {
+            /** @description null: traces are kept for ever */
+            days: number | null;
         };
         /** @description A request or response body; in a request an unknown field is an error, not ignored. */
         ReviewPolicy: {
@@ -3784,8 +3883,6 @@ export interface components {
             /** @default false */
             shared: boolean;
         };
-        /** @enum {string} */
-        WhatEnum: "user" | "traces" | "project";
         Error: {
             error: {
                 code: string;
@@ -7411,6 +7508,103 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MeasuresBody"];
+                };
+            };
+            /** @description An error; `code` says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    retention_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionBody"];
+                };
+            };
+            /** @description An error; `code` says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    retention_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionSetRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionBody"];
+                };
+            };
+            /** @description An error; `code` says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    retention_older_retrieve: {
+        parameters: {
+            query: {
+                /** @description Days to keep */
+                days: number;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OlderBody"];
                 };
             };
             /** @description An error; `code` says which */

@@ -57,8 +57,11 @@ def backup(
     `key` says whether the secret key goes along: none | plain | sealed (with `passphrase`).
     Raises ConflictError where the file exists, OSError where it cannot be written.
     """
+    found = tables()
     with _new_file(path, force) as archive, transaction.atomic(durable=True):
         run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        # Before the moment is fixed: a table that is emptied by TRUNCATE is empty for all moments.
+        run(f"LOCK TABLE {quote(*found)} IN ACCESS SHARE MODE")
         secret.put(archive, key, passphrase)
         written = Manifest(
             created_at=clock.now().isoformat(),
@@ -68,7 +71,7 @@ def backup(
             migrations=[
                 list(r) for r in rows("SELECT app, name FROM django_migrations ORDER BY id")
             ],
-            tables=[_copy_out(archive, name, columns) for name, columns in tables().items()],
+            tables=[_copy_out(archive, name, columns) for name, columns in found.items()],
             partitions=partitions(),
             sequences=sequences(),
         )

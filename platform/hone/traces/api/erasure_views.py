@@ -14,11 +14,11 @@ from hone.common.paging import paginate
 from hone.common.schema import Body, page_of, read
 from hone.traces.api.params import PAGE_PARAMETERS
 from hone.traces.models import Erasure
-from hone.traces.services.erasures import erasure_of, erasure_request
+from hone.traces.services.erasures import ASKED, erasure_of, erasure_request
 
 
 class ErasureCreate(Body):
-    what = serializers.ChoiceField(choices=Erasure.What.choices)
+    what = serializers.ChoiceField(choices=[(what, what.label) for what in ASKED])
     user_id = serializers.CharField(
         max_length=500, required=False, trim_whitespace=False, help_text="Of `user`"
     )
@@ -31,8 +31,15 @@ class ErasureBody(Body):
     user_id = serializers.CharField(allow_null=True)
     state = serializers.CharField(help_text="queued, running, done or failed")
     trace_count = serializers.IntegerField(help_text="Traces deleted so far")
+    trace_total = serializers.IntegerField(
+        allow_null=True, help_text="Traces that there were when it started; null: not started"
+    )
+    before = serializers.DateTimeField(
+        allow_null=True, help_text="Of `retention`: traces that ended earlier go"
+    )
     author = serializers.CharField()
     created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
     done_at = serializers.DateTimeField(allow_null=True)
 
 
@@ -44,8 +51,11 @@ def erasure_row(erasure: Erasure) -> dict[str, Any]:
         "user_id": erasure.user_id or None,
         "state": erasure.state,
         "trace_count": erasure.trace_count,
+        "trace_total": erasure.trace_total,
+        "before": erasure.before,
         "author": erasure.author_name,
         "created_at": erasure.created_at,
+        "started_at": erasure.started_at,
         "done_at": erasure.done_at,
     }
 

@@ -6,7 +6,7 @@ Everything here names traces, observations and sessions softly, by text: it may 
 """
 
 from hone.traces.models.comments import Comment
-from hone.traces.models.erasures import Erasure
+from hone.traces.models.erasures import Erasure, Retention
 from hone.traces.models.intake import MaskRule, ModelPrice
 from hone.traces.models.media import Media, MediaChunk, MediaUse
 from hone.traces.models.scores import Score, ScoreConfig
@@ -20,6 +20,7 @@ __all__ = [
     "MediaChunk",
     "MediaUse",
     "ModelPrice",
+    "Retention",
     "SavedView",
     "Score",
     "ScoreConfig",

@@ -22,12 +22,18 @@ class Change:
     row: TraceRow
 
 
+def seq_now() -> int:
+    """The number of the newest change, though it may not be visible yet."""
+    [(latest,)] = fetch("SELECT last_value FROM traces_seq", [])
+    return int(latest)
+
+
 def horizon() -> int:
     """Up to this number every change is visible; later reads need to look beyond it only."""
     # In this order: a writer that starts between the two holds a number that is not lower.
-    [(latest,)] = fetch("SELECT last_value FROM traces_seq", [])
+    latest = seq_now()
     [(under_way,)] = fetch(_UNDER_WAY, [MARK])
-    return int(latest if under_way is None else min(latest, under_way))
+    return latest if under_way is None else min(latest, int(under_way))
 
 
 def changes_since(project_id: int, seq: int, *, limit: int) -> list[Change]:

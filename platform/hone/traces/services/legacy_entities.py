@@ -82,6 +82,17 @@ def entities_forget(project_id: int, trace_ids: Iterable[str]) -> None:
         )
 
 
+def entities_orphaned_delete(project_id: int, until: datetime) -> None:
+    """Forget what was last said before `until` of traces that are not there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM traces_legacy l WHERE project_id = %s AND updated_at <= %s AND NOT EXISTS"
+            " (SELECT FROM traces_trace t WHERE t.project_id = l.project_id"
+            " AND t.trace_id = l.trace_id)",
+            [project_id, until],
+        )
+
+
 def entities_retain(cutoff: datetime) -> int:
     """Forget what was last said before `cutoff`; how many."""
     with connection.cursor() as cursor:

@@ -127,7 +127,13 @@ def _release(uses: QuerySet[MediaUse, MediaUse]) -> None:
     touched = set(uses.values_list("media_id", flat=True))
     if touched:
         uses.delete()
-        Media.objects.filter(pk__in=touched, uses=None).delete()
+        media_unused_delete(touched)
+
+
+def media_unused_delete(ids: Collection[int]) -> None:
+    """Delete those of the files that nothing refers to any more."""
+    if ids:
+        Media.objects.filter(pk__in=ids, uses=None).delete()
 
 
 def media_sweep() -> int:

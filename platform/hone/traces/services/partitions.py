@@ -1,6 +1,7 @@
 """Partitions of the observations: made before they are needed, dropped when they are old."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -8,7 +9,7 @@ import psycopg
 import structlog
 from django.conf import settings
 from django.db import connection
-from psycopg import sql
+from psycopg import errors, sql
 
 from hone.common import clock
 from hone.traces.core.periods import DAY_US, Period, period_for, period_from
@@ -16,6 +17,11 @@ from hone.traces.core.periods import DAY_US, Period, period_for, period_from
 log = structlog.get_logger(__name__)
 TABLE: Final = "traces_observation"
 AHEAD_DAYS: Final = 14
+# For locks that shut out others: less than PostgreSQL waits before it looks for deadlocks (1 s), so
+# that nobody is told of one on our account.
+PATIENCE_MS: Final = 400
+TRIES: Final = 20
+PAUSE_S: Final = 0.5
 _LOCK: Final = 0x484F_4E45_0001  # one maker at a time
 _known: set[int] = set()  # days that have a partition, as far as this process has seen
 
@@ -45,17 +51,37 @@ def partitions_forget() -> None:
     _known.clear()
 
 
+def partitions_all() -> list[Period]:
+    """What each partition holds, in no order."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EXISTING, [TABLE])
+        return _periods(cursor.fetchall())
+
+
 def partitions_drop(before: datetime) -> list[str]:
     """Drop the partitions that end at `before` or earlier; their names."""
     with _connect() as raw:
         raw.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        # While this waits for the table, others wait behind it: a moment, and again.
+        raw.execute("SELECT set_config('lock_timeout', %s, false)", [f"{PATIENCE_MS}ms"])
         old = [period for period in _existing(raw) if period.bounds[1] <= before]
-        for period in old:
-            raw.execute(sql.SQL("DROP TABLE {}").format(_name(period)))
+        dropped = [f"{TABLE}_{period.suffix}" for period in old if _drop(raw, period)]
     partitions_forget()
-    for period in old:
-        log.info("partition_dropped", name=f"{TABLE}_{period.suffix}")
-    return [f"{TABLE}_{period.suffix}" for period in old]
+    for name in dropped:
+        log.info("partition_dropped", name=name)
+    return dropped
+
+
+def _drop(raw: psycopg.Connection[tuple[object, ...]], period: Period) -> bool:
+    """Drop a partition; False where others use the table all the time."""
+    for _ in range(TRIES):
+        try:
+            raw.execute(sql.SQL("DROP TABLE {}").format(_name(period)))
+        except (errors.LockNotAvailable, errors.DeadlockDetected):
+            time.sleep(PAUSE_S)
+        else:
+            return True
+    return False
 
 
 def _connect() -> psycopg.Connection[tuple[object, ...]]:
@@ -68,12 +94,17 @@ def _connect() -> psycopg.Connection[tuple[object, ...]]:
     return raw
 
 
+_EXISTING: Final = (
+    "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+    " WHERE inhparent = %s::regclass"
+)
+
+
 def _existing(raw: psycopg.Connection[tuple[object, ...]]) -> list[Period]:
-    rows = raw.execute(
-        "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
-        " WHERE inhparent = %s::regclass",
-        [TABLE],
-    )
+    return _periods(raw.execute(_EXISTING, [TABLE]))
+
+
+def _periods(rows: Iterable[Sequence[object]]) -> list[Period]:
     found = (period_from(str(name).removeprefix(f"{TABLE}_")) for (name,) in rows)
     return [period for period in found if period is not None]
 

@@ -20,15 +20,8 @@ BUDGET_S: Final = 20.0  # of one run, beside the index's
 LOCK: Final = 0x484F_4E45_0003  # one process writes the figures
 _COLUMNS: Final = [name for pair in SUMS.values() for name in pair]
 _KEY: Final = ", ".join(["project_id", "slot", *DIMENSIONS])
-_GROW: Final = f"""
-    WITH facts AS MATERIALIZED (
-        {facts_sql("traces_observation", "1")}
-            WHERE seq > %(since)s AND seq <= %(until)s AND scope IS DISTINCT FROM 'langfuse.trace'
-        UNION ALL
-        {facts_sql("traces_rollup_fix", "sign")} WHERE seq <= %(since)s
-    ), noted AS (
-        DELETE FROM traces_rollup_fix
-    ), sums AS (
+_ADD: Final = f"""
+    , sums AS (
         INSERT INTO traces_rollup ({_KEY}, {", ".join(_COLUMNS)})
         SELECT {_KEY}, {", ".join(f"sum({name})" for name in _COLUMNS)} FROM facts GROUP BY {_KEY}
         ON CONFLICT ({_KEY}) DO UPDATE
@@ -39,6 +32,22 @@ _GROW: Final = f"""
     ON CONFLICT (project_id, slot, type, model, bucket) DO UPDATE
     SET n = traces_rollup_latency.n + excluded.n
 """
+_GROW: Final = f"""
+    WITH facts AS MATERIALIZED (
+        {facts_sql("traces_observation", "1")}
+            WHERE seq > %(since)s AND seq <= %(until)s AND scope IS DISTINCT FROM 'langfuse.trace'
+        UNION ALL
+        {facts_sql("traces_rollup_fix", "sign")} WHERE seq <= %(since)s
+    ), noted AS (
+        DELETE FROM traces_rollup_fix
+    ) {_ADD}
+"""
+# Notes are of the rows as they were; what is added up again is without them.
+_BY_TIME: Final = {
+    "traces_rollup": "slot",
+    "traces_rollup_latency": "slot",
+    "traces_rollup_fix": "start_time",
+}
 _ROLLED: Final = """
     INSERT INTO traces_rollup_state (id, rolled_seq) VALUES (1, %s)
     ON CONFLICT (id) DO UPDATE SET rolled_seq = excluded.rolled_seq
@@ -65,6 +74,28 @@ def rollups_grow() -> bool:
             for table in ("traces_rollup", "traces_rollup_latency"):
                 cursor.execute(f"DELETE FROM {table} WHERE n = 0")
     return bool(until < latest)
+
+
+def rollups_anew(
+    cursor: psycopg.Cursor[Any], project_id: int, part: str, bounds: tuple[datetime, datetime]
+) -> None:
+    """Add up a project's hours again from what its partition `part` holds, whose bounds are given.
+
+    The caller holds LOCK, and nobody writes to the partition meanwhile.
+    """
+    place = {"project": project_id, "start": bounds[0], "end": bounds[1]}
+    for table, column in _BY_TIME.items():
+        cursor.execute(
+            f"DELETE FROM {table} WHERE project_id = %(project)s"
+            f" AND {column} >= %(start)s AND {column} < %(end)s",
+            place,
+        )
+    cursor.execute(
+        f"WITH facts AS MATERIALIZED ({facts_sql(part, '1')} WHERE project_id = %(project)s"
+        " AND seq <= (SELECT max(rolled_seq) FROM traces_rollup_state)"
+        f" AND scope IS DISTINCT FROM 'langfuse.trace') {_ADD}",
+        place,
+    )
 
 
 def rollups_refresh() -> None:
