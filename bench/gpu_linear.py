@@ -26,9 +26,10 @@ from hone_engine.kernels.cuda_linear import (
     cuda_linear_reference,
     streamed_bytes,
 )
-from hone_engine.kernels.cuda_mixed import CudaMixed, pack_mixed, runs_of
+from hone_engine.kernels.cuda_mixed import of_one_width, pack_mixed, runs_of
 from hone_engine.kernels.cuda_packed import TILE_COLS, CudaWeight, pack_cuda
 from hone_engine.layers.mixtures import Mixture
+from hone_engine.quant.mixing import widened
 
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096), (4096, 6144), (4096, 28672)]  # K, N
 # Best of other engines on this kind of card, us: {(K, N): {rows: (us, who)}}; from their own run.
@@ -96,13 +97,16 @@ def random_weight(cols: int, outs: int) -> CudaWeight:
     return pack_cuda(codes, scales, bits=4, group=GROUP)
 
 
-def random_mixture(cols: int, outs: int, bits: float, device: str = "cuda") -> CudaMixed:
-    """As EXL2's quantizer mixes widths; `bits` on average."""
+def random_mixture(cols: int, outs: int, bits: float, *, keep: bool) -> CudaTiles:
+    """As EXL2's quantizer mixes widths; `bits` on average. keep: they are not widened."""
+    device = "cuda"
     widths = Mixture(bits, bits).tiles(cols // TILE_COLS)
+    widths = widths if keep else widened(widths)
     of_column = torch.tensor(widths, device=device).repeat_interleave(TILE_COLS)
     codes = (torch.rand(outs, cols, device=device) * 2.0**of_column).to(torch.uint8)
     scales = torch.rand(outs, len(widths), device=device).mul(0.02).half().repeat_interleave(4, 1)
-    return pack_mixed(codes, scales, None, runs_of(widths, [TILE_COLS] * len(widths)))
+    runs = runs_of(widths, [TILE_COLS] * len(widths))
+    return of_one_width(pack_mixed(codes, scales, None, runs))
 
 
 def check(x: torch.Tensor, weight: CudaTiles, workspace: CudaWorkspace, **more) -> None:
@@ -118,12 +122,18 @@ def products(weights, x, workspace, **more) -> list[Callable[[], object]]:
 
 
 def measure(
-    cols: int, outs: int, all_rows: list[int], roof: float, sweep: bool, mixture: float | None
+    cols: int,
+    outs: int,
+    all_rows: list[int],
+    roof: float,
+    sweep: bool,
+    mixture: float | None,
+    keep: bool,
 ):
     """Yield rows of figures for one shape."""
     workspace = CudaWorkspace(torch.device("cuda", 0))
     weights = [
-        random_mixture(cols, outs, mixture) if mixture else random_weight(cols, outs)
+        random_mixture(cols, outs, mixture, keep=keep) if mixture else random_weight(cols, outs)
         for _ in range(max(4, 400_000_000 * 2 // (cols * outs)))
     ]
     dense = [
@@ -181,18 +191,20 @@ def main() -> None:
     parser.add_argument("--shapes", type=int, default=len(SHAPES))
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--mixture", type=float, help="bits on average, in several widths")
+    parser.add_argument("--keep-widths", action="store_true", help="of a mixture")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--tests", type=Path)
     given = parser.parse_args()
     torch.manual_seed(torch.seed() % (1 << 31))
     roof = read_roof()
     kind = f"EXL2-like {given.mixture}-bit mixture" if given.mixture else f"4-bit g{GROUP}"
+    kind += ", widths kept" if given.keep_widths else ""
     print(f"{torch.cuda.get_device_name(0)}, read roof {roof:.0f} GB/s, {kind}")
     print("   K x N        rows    us  wgmma  alone   GB/s  roof%   fp16  peer")
     figures = []
     for cols, outs in SHAPES[: given.shapes]:
         all_rows = [int(r) for r in given.rows.split(",")]
-        for f in measure(cols, outs, all_rows, roof, given.sweep, given.mixture):
+        for f in measure(cols, outs, all_rows, roof, given.sweep, given.mixture, given.keep_widths):
             figures.append(f)
             peer = f"{f['peer_us']} {f['peer']}" if f["peer"] else "-"
             print(f"{cols:6}x{outs:<6} {f['rows']:5} {f['us']:7.2f} {f['wgmma_us'] or 0:6.2f}"

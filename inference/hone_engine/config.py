@@ -40,6 +40,9 @@ class EngineConfig:
     # On a GPU, keep the embedding in the host's memory, where the GPU reads the rows it needs; done
     # by itself where the model fits only so.
     host_embedding: bool = False
+    # On a GPU, hold codes of 2, 3, 5 and 6 bits as the file has them, and not as 4 and 8, which are
+    # faster and take up to a third more; done by itself where memory is short.
+    keep_widths: bool = False
     # On a GPU, a request's tokens do not depend on the others of its steps, at a cost in speed. On
     # a CPU they never do.
     batch_invariant: bool = False

@@ -1,6 +1,6 @@
 // The products with quantized weights, launched as on a device of any size.
 #include "hone/device.cuh"
-#include "kernels/linear/wgmma_rows.cuh"
+#include "kernels/linear/wgmma_pair.cuh"
 
 using namespace hone::cuda;
 
@@ -8,6 +8,7 @@ namespace {
 
 template <class T>
 void launch(const Linear& c, const Device& device) {
+  if (is_pair(c.runs)) return launch_rows<T, kPair>(c, device, nullptr);
   c.bits == 0 ? launch_rows<T, 0>(c, device, nullptr) : c.bits == 4 ? launch_rows<T, 4>(c, device, nullptr) : launch_rows<T, 8>(c, device, nullptr);
 }
 

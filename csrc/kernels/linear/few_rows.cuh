@@ -8,10 +8,7 @@
 // is full when the kernel before ends. Rows are summed only after several units (all of them, at one row), not at each.
 // Versions, on an H200, 4096x14336 at 1 / 8 rows in us: 8 warps, one tile a stage, one chain of products 13.3 / -; two chains, two tiles
 // a stage 12.0 / 21.8; 16 warps where a block streams more than 128 kB 10.8 / 16.2; sums of more units at once 10.8 / 13.8. Without
-// dependent launch 2.5 to 3.5 us more. A mixture of 3 to 6 bits, 4096x28672 at 1 row in us (4 bits: 18.8): tiles looked up in the table, warps
-// with the same bytes 47.1; a third of the logic for planes, groups of 128 known when compiling 39.5; a walk, warps with the same tiles,
-// one choice of the width a stage 29.7. There the warps with 3 bits are the latest (3 bits alone 30.6, 4 alone 21.3). Tiles of both ends of
-// the columns for each warp even that out, but with one tile a stage cost more: 34.1.
+// dependent launch 2.5 to 3.5 us more.
 #pragma once
 #include "kernels/linear/tile.cuh"
 
@@ -27,8 +24,9 @@ struct FewRows {
   int units = 0, tiles_a_unit = 0, tile_size = 0, stage_tiles = 0, stages = 0, slices = 0, batch_units = 0;
   int group = 0;
   bool has_min = false, wide_out = false;
-  int unit_size = 0;  // bytes of a unit
-  Runs runs{};        // of a mixed matrix, whose tile_size is the largest
+  int64_t unit_size = 0;  // bytes of a unit
+  Runs runs{};            // of a mixed matrix
+  int stage_size = 0, wide_tiles = 0, wide_size = 0;  // of a mixed matrix: bytes of a stage; of a pair: its 8-bit tiles, their bytes
 };
 
 template <class T>
@@ -95,7 +93,7 @@ __device__ __forceinline__ void add_slices(const FewRows& p, int first_unit, int
   }
 }
 
-// COLS: columns of 8 activation rows, 1 or 2. BITS 0: a mixed matrix, a stage of which has tiles of one width.
+// COLS: columns of 8 activation rows, 1 or 2.
 template <class T, int BITS, int GROUP, int COLS>
 __global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(const __grid_constant__ FewRows p) {
   extern __shared__ __align__(128) uint8_t shared[];
@@ -105,7 +103,6 @@ __global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(cons
   const int slice_0 = p.tiles_a_unit * slice / p.slices, slice_1 = p.tiles_a_unit * (slice + 1) / p.slices;
   const int tile_0 = slice_0 + (slice_1 - slice_0) * warp / warps, tile_1 = slice_0 + (slice_1 - slice_0) * (warp + 1) / warps;
   const int own = tile_1 - tile_0;
-  Walk ahead(p.runs, tile_0, tile_1), here = ahead;  // of a mixed matrix: what is fetched, what is multiplied
   const int stride = few_rows_stride(p.tiles_a_unit, p.slices), stage_size = p.stage_tiles * p.tile_size, ring_size = p.stages * stage_size;
   uint8_t* xs = shared + warps * ring_size;
   float* sums = reinterpret_cast<float*>(xs + p.rows * stride);
@@ -113,22 +110,15 @@ __global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(cons
   WarpRing ring(shared + warp * ring_size, barriers + warp * p.stages, p.stages, stage_size, lane);
 
   // Where the next stage comes from: stage_tiles at a time along this warp's tiles of a unit, then on to the next unit.
-  const int to_next_unit = p.unit_size - own * p.tile_size;
-  const uint8_t* next = p.tiles + int64_t(unit_0) * p.unit_size + (BITS ? tile_0 * p.tile_size : 0);  // BITS 0: the unit
+  const int64_t to_next_unit = p.unit_size - own * p.tile_size;
+  const uint8_t* next = p.tiles + unit_0 * p.unit_size + tile_0 * p.tile_size;
   int units_left = own > 0 ? unit_1 - unit_0 : 0, tiles_left = own;
   const auto fetch_next = [&] {
     if (units_left > 0) {
-      if constexpr (BITS) {
-        const int num_bytes = min(tiles_left, p.stage_tiles) * p.tile_size;
-        ring.fetch(next, 1, num_bytes, 0);
-        next += num_bytes, tiles_left -= p.stage_tiles;
-        if (tiles_left <= 0) tiles_left = own, next += to_next_unit, units_left--;
-      } else {
-        const int count = ahead.count(p.stage_tiles);
-        ring.fetch(next + ahead.offset(), 1, count * ahead.run.tile_bytes, 0);
-        ahead.pass(count);
-        if ((tiles_left -= count) <= 0) tiles_left = own, next += p.unit_size, units_left--;
-      }
+      const int num_bytes = min(tiles_left, p.stage_tiles) * p.tile_size;
+      ring.fetch(next, 1, num_bytes, 0);
+      next += num_bytes, tiles_left -= p.stage_tiles;
+      if (tiles_left <= 0) tiles_left = own, next += to_next_unit, units_left--;
     }
 #if !HONE_BULK_COPY
     copy_commit();
@@ -143,10 +133,9 @@ __global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(cons
   __syncthreads();
 
   const int quad = lane & 3, row = lane >> 2;
-  const uint8_t* my_x = xs + (row < p.rows ? row : 0) * stride + quad * 16 + ((BITS ? tile_0 : 0) - slice_0) * kTileCols * 2;
+  const uint8_t* my_x = xs + (row < p.rows ? row : 0) * stride + quad * 16 + (tile_0 - slice_0) * kTileCols * 2;
   const int step = row + 8 < p.rows ? 8 * stride : 0;
-  const AnyProduct<T, 2, 1, COLS, true> any{p.has_min, lane};
-  TileProduct<T, BITS ? BITS : 4, GROUP, 2, 1, COLS, true> product(p.group, p.has_min, lane);
+  TileProduct<T, BITS, GROUP, 2, 1, COLS, true> product(p.group, p.has_min, lane);
   for (int first = unit_0; first < unit_1; first += p.batch_units) {
     const int n = min(p.batch_units, unit_1 - first);
     for (int u = 0; u < n; u++) {
@@ -158,18 +147,11 @@ __global__ void __launch_bounds__(COLS == 1 ? 512 : 256, 1) linear_few_rows(cons
         __syncwarp();
 #endif
         const uint8_t* stage = ring.wait();
-        if constexpr (BITS) {
-          for (int t = 0; t < min(left, p.stage_tiles); t++) {
-            product.run(stage, 0, at_x, step, acc);
-            stage += p.tile_size, at_x += kTileCols * 2;
-          }
-          left -= p.stage_tiles;
-        } else {
-          const int count = here.count(p.stage_tiles);
-          any.run(here.run, count, stage, my_x + here.tile * kTileCols * 2, step, acc);
-          here.pass(count);
-          left -= count;
+        for (int t = 0; t < min(left, p.stage_tiles); t++) {
+          product.run(stage, 0, at_x, step, acc);
+          stage += p.tile_size, at_x += kTileCols * 2;
         }
+        left -= p.stage_tiles;
         ring.release();
         fetch_next();
       }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/linear/few_mixed.cuh"
 #include "kernels/linear/many_rows.cuh"
 
 namespace hone::cuda {
@@ -35,9 +36,9 @@ bool launch_few(const Linear& c, const Device& device, cudaStream_t stream) {
   FewRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
   p.units = (c.outs + kUnitRows - 1) / kUnitRows;
   p.tiles_a_unit = (c.cols + kTileCols - 1) / kTileCols;
-  p.tile_size = BITS ? int(tile_bytes(BITS, c.group, c.has_min)) : largest_tile(c.runs);
-  p.unit_size = BITS ? p.tiles_a_unit * p.tile_size : int(unit_bytes(c.runs, p.tiles_a_unit));
-  p.group = c.group, p.has_min = c.has_min, p.wide_out = c.wide_out, p.runs = c.runs;
+  p.tile_size = int(tile_bytes(BITS, c.group, c.has_min));
+  p.unit_size = p.tiles_a_unit * p.tile_size;
+  p.group = c.group, p.has_min = c.has_min, p.wide_out = c.wide_out;
   // More warps hide more, fewer start and end sooner: by the bytes a block streams.
   const int64_t block_bytes = int64_t(p.units) * p.unit_size / device.sms;
   const int warps = c.warps ? c.warps : block_bytes > 128 * 1024 || (p.rows > 4 && p.rows <= 8) ? 16 : 8;
@@ -57,14 +58,61 @@ bool launch_few(const Linear& c, const Device& device, cudaStream_t stream) {
   p.batch_units = std::clamp(sums / unit_sums, 1, (p.units + ranges - 1) / ranges);
   const int64_t shared_bytes = int64_t(warps) * p.stages * (p.stage_tiles * p.tile_size + 8) + int64_t(p.rows) * few_rows_stride(p.tiles_a_unit, p.slices) +
                                int64_t(p.batch_units) * unit_sums;
-  void (*kernel)(FewRows) = c.rows > 8 ? linear_few_rows<T, BITS, 0, 2> : linear_few_rows<T, BITS, BITS ? 32 : 0, 1>;
-  if constexpr (BITS != 0)
-    if (c.rows <= 8 && c.group > 32) kernel = c.group == 128 ? linear_few_rows<T, BITS, 128, 1> : linear_few_rows<T, BITS, 64, 1>;
+  void (*kernel)(FewRows) = c.rows > 8 ? linear_few_rows<T, BITS, 0, 2> : linear_few_rows<T, BITS, 32, 1>;
+  if (c.rows <= 8 && c.group > 32) kernel = c.group == 128 ? linear_few_rows<T, BITS, 128, 1> : linear_few_rows<T, BITS, 64, 1>;
   if (shared_bytes > device.shared_bytes - 1024) return false;
   if (p.rows > 8 && (p.slices > 1 || warps > 8)) return false;  // many_rows is as fast there, or faster
   if (p.slices > 1 && int64_t(p.slices) * p.rows * p.units * kUnitRows > workspace_floats(device)) return false;
   start(kernel, p, ranges * p.slices, warps * 32, shared_bytes, c, device, stream);
   return true;
+}
+
+template <class T, int FORM>
+bool launch_few_mixed(const Linear& c, const Device& device, cudaStream_t stream) {
+  FewRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
+  p.units = (c.outs + kUnitRows - 1) / kUnitRows;
+  p.tiles_a_unit = (c.cols + kTileCols - 1) / kTileCols;
+  p.unit_size = unit_bytes(c.runs, p.tiles_a_unit);
+  p.has_min = c.has_min, p.wide_out = c.wide_out, p.runs = c.runs;
+  for (int i = 0; i < c.runs.count; i++) {
+    const Run& run = c.runs.run[i];
+    p.stage_size = std::max(p.stage_size, tiles_a_stage(run.bits) * run.tile_bytes);
+    if (run.bits == 8) p.wide_size = run.tile_bytes, p.wide_tiles = i + 1 < c.runs.count ? c.runs.run[i + 1].first_tile : p.tiles_a_unit;
+    if (run.bits == 4) p.tile_size = run.tile_bytes;
+  }
+  const int64_t block_bytes = p.units * p.unit_size / device.sms;
+  const int warps = c.warps ? std::min(c.warps, kMostWarps) : block_bytes > 128 * 1024 || (p.rows > 4 && p.rows <= 8) ? 16 : 8;
+  // Activations and ring as in launch_few. Sums of all units of a block are kept: more blocks have fewer.
+  p.slices = std::max(1, c.slices);
+  int ranges = 0;
+  int64_t sums = 0;
+  const auto divide = [&] {
+    ranges = std::clamp(device.sms / p.slices, 1, p.units);
+    const auto places = [&] { return (p.units + ranges - 1) / ranges + warps; };
+    while (places() > 2 * warps && int64_t(places()) * p.rows * kUnitRows * 4 > 48 * 1024 && 2 * ranges <= std::min(p.units, kMaxBands)) ranges *= 2;
+    p.batch_units = places(), sums = int64_t(p.batch_units) * p.rows * kUnitRows * 4;
+  };
+  divide();
+  const int64_t least = 40 * 1024;
+  const auto x_bytes = [&] { return int64_t(p.rows) * few_rows_stride(p.tiles_a_unit, p.slices); };
+  const auto left = [&](int64_t of) { return of - sums - 2048 - x_bytes(); };
+  while (p.slices < p.tiles_a_unit && p.slices < 16 && left(device.shared_bytes) < least) p.slices++, divide();
+  const int64_t half = left(device.shared_bytes / 2), ring = c.ring_bytes ? c.ring_bytes : half < least ? left(device.shared_bytes) : half;
+  p.stages = int(std::clamp<int64_t>(ring / (warps * p.stage_size), 2, device.capability < 90 ? 8 : 12));
+  const int64_t shared_bytes = int64_t(warps) * p.stages * (p.stage_size + 8) + x_bytes() + sums;
+  if (shared_bytes > device.shared_bytes - 1024) return false;
+  if (p.rows > 8 && (p.slices > 1 || warps > 8)) return false;  // many_rows is as fast there, or faster
+  if (p.slices > 1 && int64_t(p.slices) * p.rows * p.units * kUnitRows > workspace_floats(device)) return false;
+  start(c.rows > 8 ? linear_few_mixed<T, FORM, 2> : linear_few_mixed<T, FORM, 1>, p, ranges * p.slices, warps * 32, shared_bytes, c, device, stream);
+  return true;
+}
+
+template <class T, int BITS>
+bool launch_at_most_16(const Linear& c, const Device& device, cudaStream_t stream) {
+  if constexpr (kMixed<BITS>)
+    return launch_few_mixed<T, BITS>(c, device, stream);
+  else
+    return launch_few<T, BITS>(c, device, stream);
 }
 
 template <class T, int BITS, int COLS, int PARTS>
@@ -73,8 +121,9 @@ bool launch_many(const Linear& c, const Device& device, cudaStream_t stream) {
   p.tiles_a_unit = (c.cols + kTileCols - 1) / kTileCols;
   p.pieces_a_band = (p.tiles_a_unit + PARTS - 1) / PARTS;
   p.bands = int(padded_units(c.outs)) / kBandUnits;
-  p.tile_size = BITS ? int(tile_bytes(BITS, c.group, c.has_min)) : largest_tile(c.runs);
+  p.tile_size = kMixed<BITS> ? largest_tile(c.runs) : int(tile_bytes(BITS, c.group, c.has_min));
   p.group = c.group, p.wide_out = c.wide_out, p.runs = c.runs;
+  p.narrow_size = int(tile_bytes(4, kTileCols, c.has_min)), p.wide_tiles = c.runs.run[0].bits == 8 ? c.runs.count > 1 ? c.runs.run[1].first_tile : p.tiles_a_unit : 0;
   const int64_t sums = int64_t(COLS) * 8 * kSumStride * 4, x_stage = int64_t(COLS) * 8 * kPieceStride<PARTS>;
   const int64_t w_stage = int64_t(PARTS) * 4 * (2 * p.tile_size + 8), all = device.shared_bytes - 1024;
   // As many stages as half of a multiprocessor holds, so that the next kernel starts early; else all of it; else fewer rows a launch.
@@ -122,7 +171,7 @@ void launch_invariant(const Linear& c, const Device& device, cudaStream_t stream
 template <class T, int BITS>
 void launch_rows(Linear c, const Device& device, cudaStream_t stream) {
   if (c.invariant) return launch_invariant<T, BITS>(c, device, stream);
-  if (c.rows <= 16 && launch_few<T, BITS>(c, device, stream)) return;
+  if (c.rows <= 16 && launch_at_most_16<T, BITS>(c, device, stream)) return;
   if constexpr (BITS != 0)
     if (c.rows <= 16 && launch_many<T, BITS, 2, 4>(c, device, stream)) return;
   if (c.rows <= 16 && launch_many<T, BITS, 2, 2>(c, device, stream)) return;

@@ -27,6 +27,20 @@ struct Runs {
   int count = 0;  // 0: the matrix has one width, see Linear
 };
 
+// A form of kernels: mixed, but of 8 and then 4 bits in groups of 128 alone, which cost the same to unpack.
+constexpr int kPair = 48;
+
+// Of the numbers that stand for a form: a width, 0 or kPair. Whether `runs` say which tile has which width.
+template <int BITS>
+constexpr bool kMixed = BITS == 0 || BITS == kPair;
+
+inline bool is_pair(const Runs& runs) {
+  if (runs.count < 1 || runs.count > 2) return false;
+  for (int i = 0; i < runs.count; i++)
+    if (runs.run[i].group != kTileCols || (runs.run[i].bits != 4 && (runs.run[i].bits != 8 || i > 0))) return false;
+  return true;
+}
+
 struct Linear {
   const uint8_t* tiles;  // packed, see tile.cuh
   const void* x;         // (rows, cols), row stride ldx elements, 16-byte aligned rows

@@ -34,6 +34,7 @@ struct ManyRows {
   int group = 0;
   bool wide_out = false;
   Runs runs{};  // of a mixed matrix, whose tile_size is the largest
+  int wide_tiles = 0, narrow_size = 0;  // of a pair: its 8-bit tiles, bytes of the others
 };
 
 // Pieces (kMaxBands bands, 256 a band at most) times blocks stay below 2^32.
@@ -146,10 +147,19 @@ __global__ void __launch_bounds__(PARTS * 128, 1) linear_many_rows(const __grid_
   WarpRing ring(shared + warp * ring_size, barriers + warp * p.stages, p.stages, stage_size, lane);
 
   // Activations of piece `at` of a band (or of the bands after it) go to their slot; weights follow a pointer along the pieces.
-  const auto offset = [&](int tile) { return BITS ? tile * p.tile_size : offset_of(p.runs, tile); };
+  // A pair needs no table: looking tiles up in it would be 4 % of the time.
+  const auto offset = [&](int tile) {
+    if (BITS == kPair) return tile * p.narrow_size + min(tile, p.wide_tiles) * (p.tile_size - p.narrow_size);
+    return kMixed<BITS> ? offset_of(p.runs, tile) : tile * p.tile_size;
+  };
+  const auto run = [&](int tile) -> Run {
+    if (BITS != kPair) return run_of(p.runs, tile);
+    const bool wide = tile < p.wide_tiles;
+    return {0, 0, wide ? p.tile_size : p.narrow_size, wide ? 8 : 4, kTileCols};
+  };
   const int64_t row_bytes = offset(p.tiles_a_unit);
   const int band_0 = begin / p.pieces_a_band, at_0 = begin - band_0 * p.pieces_a_band;
-  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp % 4 * 2) * row_bytes + (BITS ? (at_0 * PARTS + part) * p.tile_size : 0);
+  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp % 4 * 2) * row_bytes + (kMixed<BITS> ? 0 : (at_0 * PARTS + part) * p.tile_size);
   const auto wrapped = [&](int at) {
     while (at >= p.pieces_a_band) at -= p.pieces_a_band;
     return at;
@@ -157,9 +167,9 @@ __global__ void __launch_bounds__(PARTS * 128, 1) linear_many_rows(const __grid_
   const auto fetch_weights = [&](int piece, int at) {
     if (piece >= end) return;
     at = wrapped(at);
-    if constexpr (!BITS) {  // `next` is the unit then
+    if constexpr (kMixed<BITS>) {  // `next` is the unit then
       const int tile = at * PARTS + part;
-      if (tile < p.tiles_a_unit) ring.fetch(next + offset(tile), 2, run_of(p.runs, tile).tile_bytes, row_bytes);
+      if (tile < p.tiles_a_unit) ring.fetch(next + offset(tile), 2, run(tile).tile_bytes, row_bytes);
       if (at + 1 == p.pieces_a_band) next += kBandUnits * row_bytes;
       return;
     }
@@ -183,8 +193,8 @@ __global__ void __launch_bounds__(PARTS * 128, 1) linear_many_rows(const __grid_
   }
 
   const uint8_t* my_x = xs + (lane >> 2) * kPieceStride<PARTS> + (lane & 3) * 16 + part * kTileCols * 2;
-  const AnyProduct<T, MIN, 2, COLS, false> any{MIN == 1, lane};
-  TileProduct<T, BITS ? BITS : 4, 0, MIN, 2, COLS, false> product(p.group, MIN == 1, lane);
+  const AnyProduct<T, BITS, MIN, 2, COLS, false> any{MIN == 1, lane};
+  TileProduct<T, kMixed<BITS> ? 4 : BITS, 0, MIN, 2, COLS, false> product(p.group, MIN == 1, lane);
   float acc[2][COLS][4] = {};
   int at = at_0, slot = 0;
   for (int piece = begin; piece < end; piece++) {
@@ -193,10 +203,10 @@ __global__ void __launch_bounds__(PARTS * 128, 1) linear_many_rows(const __grid_
     fetch_weights(piece + ahead, at + ahead);
     fetch_x(piece + p.x_stages - 1, at + p.x_stages - 1, slot == 0 ? p.x_stages - 1 : slot - 1);
     if (at * PARTS + part < p.tiles_a_unit) {
-      if constexpr (BITS)
+      if constexpr (!kMixed<BITS>)
         product.run(ring.wait(), p.tile_size, my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
       else
-        any.run(run_of(p.runs, at * PARTS + part), 1, ring.wait(), my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
+        any.run(run(at * PARTS + part), 1, ring.wait(), my_x + slot * x_size, 8 * kPieceStride<PARTS>, acc);
       ring.release();
     }
     if (++slot == p.x_stages) slot = 0;

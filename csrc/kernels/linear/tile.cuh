@@ -282,7 +282,8 @@ struct TileProduct {
 };
 
 // Tiles of a mixed matrix that lie one behind the other and have one width: the product of that. The same for all lanes of a warp.
-template <class T, int MIN, int UNITS, int COLS, bool OFFSET>
+// FORM kPair: they have 4 or 8 bits and groups of 128.
+template <class T, int FORM, int MIN, int UNITS, int COLS, bool OFFSET>
 struct AnyProduct {
   bool has_min;
   int lane;
@@ -298,6 +299,7 @@ struct AnyProduct {
     OFFSET && r.group == kTileCols ? in<BITS, OFFSET ? kTileCols : 0>(r, count, tiles, x, step, acc) : in<BITS, 0>(r, count, tiles, x, step, acc);
   }
   __device__ __forceinline__ void run(const Run& r, int count, const uint8_t* tiles, const uint8_t* x, int step, float (&acc)[UNITS][COLS][4]) const {
+    if constexpr (FORM == kPair) return r.bits == 4 ? in<4, kTileCols>(r, count, tiles, x, step, acc) : in<8, kTileCols>(r, count, tiles, x, step, acc);
     switch (r.bits) {
       case 2: return of<2>(r, count, tiles, x, step, acc);
       case 3: return of<3>(r, count, tiles, x, step, acc);
@@ -309,11 +311,13 @@ struct AnyProduct {
   }
 };
 
-__device__ __forceinline__ const Run& run_of(const Runs& runs, int tile) {
+__device__ __forceinline__ int index_of(const Runs& runs, int tile) {
   int i = 0;
   while (i + 1 < runs.count && runs.run[i + 1].first_tile <= tile) i++;
-  return runs.run[i];
+  return i;
 }
+
+__device__ __forceinline__ const Run& run_of(const Runs& runs, int tile) { return runs.run[index_of(runs, tile)]; }
 
 // Where a unit's tile begins; also the one behind the last.
 __device__ __forceinline__ int offset_of(const Runs& runs, int tile) {
@@ -321,33 +325,29 @@ __device__ __forceinline__ int offset_of(const Runs& runs, int tile) {
   return r.first_byte + (tile - r.first_tile) * r.tile_bytes;
 }
 
-// A warp's tiles of every unit of a mixed matrix, round and round: looking each one up in the table costs as much as multiplying it.
+// The tiles from `first` to `end` of every unit of a mixed matrix, round and round, beginning at `start`: looking each one up in the
+// table costs as much as multiplying it.
 struct Walk {
   const Runs& runs;
   int first, end, first_run;
   int tile = 0, index = 0, border = 0;  // border: where the run that `run` copies ends
   Run run{};
 
-  __device__ __forceinline__ Walk(const Runs& runs_, int first_, int end_) : runs(runs_), first(first_), end(end_), first_run(0) {
-    while (first_run + 1 < runs.count && runs.run[first_run + 1].first_tile <= first) first_run++;
-    begin();
+  __device__ __forceinline__ Walk(const Runs& runs_, int first_, int end_, int start) : runs(runs_), first(first_), end(end_), first_run(index_of(runs_, first_)) {
+    tile = start, load(index_of(runs, start));
   }
-  // How many tiles of one width, at most `most`, come next; and where in a unit they begin.
+  // How many tiles of one width, at most `most`, come next.
   __device__ __forceinline__ int count(int most) const { return min(most, border - tile); }
-  __device__ __forceinline__ int offset() const { return run.first_byte + (tile - run.first_tile) * run.tile_bytes; }
   __device__ __forceinline__ void pass(int n) {
     tile += n;
     if (tile < border) return;
     if (tile < end)
       load(index + 1);
-    else if (index == first_run)
-      tile = first;
-    else
-      begin();
+    else if (tile = first; index != first_run)
+      load(first_run);
   }
 
  private:
-  __device__ __forceinline__ void begin() { tile = first, load(first_run); }
   __device__ __forceinline__ void load(int i) {
     index = i, run = runs.run[i];
     border = i + 1 < runs.count ? min(runs.run[i + 1].first_tile, end) : end;

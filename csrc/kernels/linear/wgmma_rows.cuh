@@ -529,10 +529,13 @@ void launch_wgmma_form(const Linear& c, const Device& device, cudaStream_t strea
   c.has_min ? launch_wgmma_rows<T, ROWS, true>(c, device, stream) : launch_wgmma_rows<T, ROWS, false>(c, device, stream);
 }
 
+template <class T>
+void launch_wgmma_pair(const Linear& c, const Device& device, cudaStream_t stream);  // wgmma_pair.cuh
+
 template <Type TYPE>
 void launch_wgmma(const Linear& c, const Device& device, cudaStream_t stream) {
   using T = std::conditional_t<TYPE == Type::f16, __half, __nv_bfloat16>;
-  if (c.bits == 0) return launch_wgmma_mixed<T, 64>(c, device, stream);
+  if (c.bits == 0) return is_pair(c.runs) ? launch_wgmma_pair<T>(c, device, stream) : launch_wgmma_mixed<T, 64>(c, device, stream);
   if (c.rows > 32) return launch_wgmma_form<T, 64>(c, device, stream);
   c.rows > 16 ? launch_wgmma_form<T, 32>(c, device, stream) : launch_wgmma_form<T, 16>(c, device, stream);
 }

@@ -61,6 +61,8 @@ extern template void launch_linear<Type::bf16, 4>(const Linear&, const Device&, 
 extern template void launch_linear<Type::bf16, 8>(const Linear&, const Device&, cudaStream_t);
 extern template void launch_linear<Type::f16, 0>(const Linear&, const Device&, cudaStream_t);
 extern template void launch_linear<Type::bf16, 0>(const Linear&, const Device&, cudaStream_t);
+extern template void launch_linear<Type::f16, kPair>(const Linear&, const Device&, cudaStream_t);
+extern template void launch_linear<Type::bf16, kPair>(const Linear&, const Device&, cudaStream_t);
 extern template void launch_wgmma<Type::f16>(const Linear&, const Device&, cudaStream_t);
 extern template void launch_wgmma<Type::bf16>(const Linear&, const Device&, cudaStream_t);
 
@@ -73,15 +75,18 @@ void linear(const Linear& c, const Device& device, cudaStream_t stream) {
   check(c);
   if (device.capability < 80) reject("device", "compute capability " + std::to_string(device.capability / 10), "8.0 or later");
   if (c.rows == 0) return;
-  if (c.bits == 0) return c.type == Type::f16 ? launch_linear<Type::f16, 0>(c, device, stream) : launch_linear<Type::bf16, 0>(c, device, stream);
-  if (c.type == Type::f16)
+  const bool half = c.type == Type::f16;
+  if (is_pair(c.runs)) return half ? launch_linear<Type::f16, kPair>(c, device, stream) : launch_linear<Type::bf16, kPair>(c, device, stream);
+  if (c.bits == 0) return half ? launch_linear<Type::f16, 0>(c, device, stream) : launch_linear<Type::bf16, 0>(c, device, stream);
+  if (half)
     c.bits == 4 ? launch_linear<Type::f16, 4>(c, device, stream) : launch_linear<Type::f16, 8>(c, device, stream);
   else
     c.bits == 4 ? launch_linear<Type::bf16, 4>(c, device, stream) : launch_linear<Type::bf16, 8>(c, device, stream);
 }
 
 void linear(const Linear& c, const Device& device, cudaStream_t stream, int wgmma_rows) {
-  if (wgmma_rows <= 0 || (c.rows < wgmma_rows && !c.invariant) || !serves_wgmma(c, device)) return linear(c, device, stream);
+  const bool early = c.invariant || is_small_pair(c, device);
+  if (wgmma_rows <= 0 || (c.rows < wgmma_rows && !early) || !serves_wgmma(c, device)) return linear(c, device, stream);
   check(c);
   c.type == Type::f16 ? launch_wgmma<Type::f16>(c, device, stream) : launch_wgmma<Type::bf16>(c, device, stream);
 }

@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
         device="cuda" if options.synthetic else options.device,
         dtype=options.dtype,
         wide_copy=options.wide_copy,
+        keep_widths=options.keep_widths,
         batch_invariant=options.batch_invariant,
     )
     if tuned(config).device == "cuda":

@@ -33,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
         device=options.device,
         dtype=options.dtype,
         wide_copy=options.wide_copy,
+        keep_widths=options.keep_widths,
         batch_invariant=options.batch_invariant,
         name=options.name,
     )

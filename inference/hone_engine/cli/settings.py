@@ -32,6 +32,11 @@ def add_engine_arguments(
         help="on a GPU, keep quantized weights in 16 bits too, for prompts",
     )
     parser.add_argument(
+        "--keep-widths",
+        action="store_true",
+        help="on a GPU, hold codes of 2, 3, 5, 6 bits as they are: less memory, slower",
+    )
+    parser.add_argument(
         "--batch-invariant",
         action="store_true",
         help="on a GPU, a request's tokens do not depend on its company (slower; a CPU's never do)",

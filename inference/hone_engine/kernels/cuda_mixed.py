@@ -8,8 +8,10 @@ import torch
 
 from hone_engine.kernels.cuda_packed import (
     BAND_ROWS,
+    CUDA_BITS,
     TILE_COLS,
     UNIT_ROWS,
+    CudaWeight,
     pack_codes,
     padded,
     spread,
@@ -87,6 +89,15 @@ class CudaMixed:
         """Each run and the tile behind its last."""
         ends = [run.first for run in self.runs[1:]] + [num_tiles]
         return list(zip(self.runs, ends, strict=True))
+
+
+def of_one_width(weight: CudaMixed) -> CudaMixed | CudaWeight:
+    """A matrix all of whose tiles have 4 or 8 bits, and groups of one size, as just that."""
+    if len(weight.runs) > 1 or weight.runs[0].bits not in CUDA_BITS:
+        return weight
+    bits, group = weight.runs[0].bits, weight.runs[0].group
+    more = {"order": weight.order, "wide": weight.wide}
+    return CudaWeight(weight.rows, weight.cols, bits, group, weight.has_min, weight.tiles, **more)
 
 
 def tile_bytes(run: Run, has_min: bool) -> int:

@@ -8,8 +8,8 @@ import torch
 
 from hone_engine.formats import Checkpoint, Dense, Quantized
 from hone_engine.formats.spec import Array
-from hone_engine.kernels.cuda_dense import CudaDense, CudaMatrix
-from hone_engine.kernels.cuda_mixed import CudaMixed, pack_mixed, runs_of
+from hone_engine.kernels.cuda_dense import CudaDense, CudaMatrix, CudaTiles
+from hone_engine.kernels.cuda_mixed import of_one_width, pack_mixed, runs_of
 from hone_engine.kernels.cuda_packed import pack_cuda
 from hone_engine.kernels.cuda_rowwise import with_wide_copy
 from hone_engine.layers.weights import OnTensor, WeightSource
@@ -31,10 +31,11 @@ class CudaWeightSource(WeightSource):
         dtype: torch.dtype,
         wide_copy: bool = False,
         host_embedding: bool = False,
+        keep_widths: bool = False,
     ):
         super().__init__(checkpoint, on_tensor)
         self._device, self._dtype, self._wide_copy = device, dtype, wide_copy
-        self._host_embedding = host_embedding
+        self._host_embedding, self._keep_widths = host_embedding, keep_widths
 
     def packed(self, *names: str, rows: Array | None = None, in_order: bool = False) -> Any:
         if self._host_embedding and EMBEDDING in names[0]:
@@ -42,7 +43,7 @@ class CudaWeightSource(WeightSource):
             return table.in_host_memory() if isinstance(table, CudaDense) else table
         if not mixable([self._checkpoint.specs[name] for name in names]):
             return super().packed(*names, rows=rows, in_order=in_order)
-        mixed = mix(self.segments(*names))
+        mixed = mix(self.segments(*names), keep_widths=self._keep_widths)
         if rows is not None:
             starts = np.arange(len(names))[:, None] * len(rows)
             mixed = mixed.take_rows((starts + rows).reshape(-1))
@@ -79,12 +80,12 @@ def pack_on(
     )
 
 
-def pack_mixed_on(mixed: Mixed, device: torch.device | str) -> CudaMixed:
-    """A matrix of several widths, or of one of 2, 3, 5 or 6 bits, in tiles on a device."""
+def pack_mixed_on(mixed: Mixed, device: torch.device | str) -> CudaTiles:
+    """A matrix of several widths, or of one of them, in tiles on a device."""
     mins = None if mixed.mins is None else torch.from_numpy(mixed.mins)
     runs = runs_of(mixed.bits, mixed.groups)
     codes, scales = torch.from_numpy(mixed.codes), torch.from_numpy(mixed.scales)
-    return pack_mixed(codes, scales, mins, runs, device=device)
+    return of_one_width(pack_mixed(codes, scales, mins, runs, device=device))
 
 
 def _dense(tensor: Dense) -> torch.Tensor:

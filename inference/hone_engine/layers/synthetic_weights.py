@@ -1,7 +1,7 @@
 """Random weights made on the device: a model to measure, not to talk to."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,11 @@ import torch
 
 from hone_engine.kernels import FloatArray
 from hone_engine.kernels.cuda_dense import CudaDense, CudaMatrix
-from hone_engine.kernels.cuda_mixed import CudaMixed, Run, runs_of, tile_bytes
+from hone_engine.kernels.cuda_mixed import CudaMixed, Run, of_one_width, runs_of, tile_bytes
 from hone_engine.kernels.cuda_packed import BAND_ROWS, TILE_COLS, UNIT_ROWS, CudaWeight, padded
 from hone_engine.kernels.cuda_rowwise import with_wide_copy
 from hone_engine.layers.mixtures import Mixture
+from hone_engine.quant.mixing import widened
 
 GROUP = 128
 EMBEDDING = "embed_tokens"
@@ -25,7 +26,8 @@ class SyntheticSource:
 
     bits: 4, 8 or 16, of the matrices, or a mixture; the head has 8 where that is 4, the embedding
     16. Scales are such that products keep the size of what they multiply. host_embedding: the
-    embedding stays in the host's memory, where the GPU reads the rows it needs.
+    embedding stays in the host's memory, where the GPU reads the rows it needs. keep_widths: tiles
+    of a mixture have its widths, not those that are faster to multiply.
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class SyntheticSource:
         dtype: torch.dtype,
         wide_copy: bool = False,
         host_embedding: bool = False,
+        keep_widths: bool = False,
     ):
         if not isinstance(bits, Mixture) and bits not in (4, 8, 16):
             raise ValueError(f"bits: got {bits}, wanted 4, 8 or 16")
         self._shapes, self._bits = shapes, bits
         self._device, self._dtype = torch.device(device), dtype
         self._wide_copy, self._host_embedding = wide_copy, host_embedding
+        self._keep_widths = keep_widths
         self._generator = torch.Generator(self._device).manual_seed(1)
 
     def packed(self, *names: str, **_: Any) -> CudaMatrix:
@@ -54,7 +58,7 @@ class SyntheticSource:
             weight = self._dense(rows, cols)
             return weight.in_host_memory() if self._host_embedding else weight
         if isinstance(bits, Mixture):
-            return self._copied(self._mixed(rows, cols, bits, head=HEAD in names[0]))
+            return self._copied(self._mixed(rows, cols, self._widths(bits, cols, names)))
         if HEAD in names[0]:
             bits = max(bits, 8)
         if bits == 16:
@@ -72,10 +76,15 @@ class SyntheticSource:
         wide = 2 * rows * cols if self._wide_copy else 0
         units, tiles = padded(rows, BAND_ROWS) // UNIT_ROWS, padded(cols, TILE_COLS) // TILE_COLS
         if isinstance(bits, Mixture):
-            widths = bits.tiles(tiles, head=head)
+            widths = self._widths(bits, cols, names)
         else:
             widths = [max(bits, 8) if head else bits] * tiles
         return wide + units * sum(tile_bytes(Run(0, bits, GROUP), False) for bits in widths)
+
+    def _widths(self, mixture: Mixture, cols: int, names: Sequence[str]) -> list[int]:
+        """Of the tiles of one matrix."""
+        widths = mixture.tiles(padded(cols, TILE_COLS) // TILE_COLS, head=HEAD in names[0])
+        return widths if self._keep_widths else widened(widths)
 
     def _copied(self, weight: CudaMatrix) -> CudaMatrix:
         return with_wide_copy(weight, self._dtype) if self._wide_copy else weight
@@ -99,9 +108,8 @@ class SyntheticSource:
             torch.cuda.synchronize(self._device)
         return CudaWeight(rows, cols, bits, GROUP, False, packed.flatten())
 
-    def _mixed(self, rows: int, cols: int, mixture: Mixture, *, head: bool) -> CudaMixed:
-        units, tiles = padded(rows, BAND_ROWS) // UNIT_ROWS, padded(cols, TILE_COLS) // TILE_COLS
-        widths = mixture.tiles(tiles, head=head)
+    def _mixed(self, rows: int, cols: int, widths: list[int]) -> CudaMatrix:
+        units, tiles = padded(rows, BAND_ROWS) // UNIT_ROWS, len(widths)
         made = CudaMixed(
             rows, cols, runs_of(widths, [GROUP] * tiles), False, torch.empty(0, dtype=torch.uint8)
         )
@@ -116,7 +124,7 @@ class SyntheticSource:
             at += whole
         if packed.is_cuda:
             torch.cuda.synchronize(self._device)
-        return replace(made, tiles=packed.flatten())
+        return of_one_width(replace(made, tiles=packed.flatten()))
 
     def _set_scales(self, block: torch.Tensor, run: Run, count: int, cols: int) -> None:
         scale = math.sqrt(12 / cols) / 2**run.bits

@@ -20,7 +20,7 @@ from hone_engine.models import registry
 from hone_engine.models.config import ModelConfig
 from hone_engine.models.llama import EMBEDDING, buffer_cols
 from hone_engine.quant.lowering import lowered_spec
-from hone_engine.quant.mixing import mixable
+from hone_engine.quant.mixing import MOST_WIDENED, mixable
 from hone_engine.runner.cuda_runner import CudaRunner
 from hone_engine.runner.memory import MemoryPlan
 
@@ -31,6 +31,7 @@ MIN_CAPABILITY = (8, 0)
 CONTEXT_BYTES = 700 << 20  # CUDA's context, cuBLAS, graphs, and what the allocator rounds up
 WARM_CONTEXT = 1024  # tokens; graphs for longer contexts are captured when they are reached
 CACHE_SHARE = 0.9  # of what is free, where the size of the cache is left open
+WIDENED_SHARE = 1 / 8  # of what is free beside the weights, for wider codes, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,12 @@ class Backend:
             host_embedding=config.host_embedding and not parsed.tied,
         )
         free = self.free_bytes()
-        weights = weight_bytes(directory.specs, parsed, config)
         workspace = workspace_bytes(parsed, config)
         page = cache_bytes(parsed, config, 1)
-        least = weights + workspace + CONTEXT_BYTES + page * config.num_pages
-        if least > free and not parsed.tied:
+        taken = workspace + CONTEXT_BYTES + page * config.num_pages
+        config = replace(config, keep_widths=_keeps_widths(directory, parsed, config, free - taken))
+        weights = weight_bytes(directory.specs, parsed, config)
+        if weights + taken > free and not parsed.tied:
             config = replace(config, host_embedding=True)
             weights = weight_bytes(directory.specs, parsed, config)
         if config.cache_tokens == DEFAULTS.cache_tokens:
@@ -79,6 +81,7 @@ class Backend:
             dtype=DTYPES[config.dtype],
             wide_copy=config.wide_copy,
             host_embedding=config.host_embedding,
+            keep_widths=config.keep_widths,
         )
 
     def program(
@@ -149,21 +152,35 @@ def _dtype(directory: ModelDirectory, config: EngineConfig) -> Any:
     return "bf16" if kinds == {"bf16"} else "fp16"
 
 
+def _keeps_widths(
+    directory: ModelDirectory, parsed: ModelConfig, config: EngineConfig, room: int
+) -> bool:
+    """Whether codes stay as narrow as they are: wider ones would not fit into `room`, or would take
+    too much of what a cache of open size gets."""
+    narrow, wide = (
+        weight_bytes(directory.specs, parsed, replace(config, keep_widths=keep))
+        for keep in (True, False)
+    )
+    share = WIDENED_SHARE if config.cache_tokens == DEFAULTS.cache_tokens else 1
+    return config.keep_widths or wide - narrow > share * (room - narrow)
+
+
 def weight_bytes(specs: Mapping[str, TensorSpec], parsed: ModelConfig, config: EngineConfig) -> int:
     """Bytes of all weights on the device."""
     vectors = sum(4 * spec.shape[0] for spec in specs.values() if len(spec.shape) == 1)
     groups = [[specs[name] for name in names] for names in registry.packed_names(parsed)]
     if config.host_embedding:
         groups = [group for group in groups if group[0] is not specs[EMBEDDING]]
-    matrices = sum(map(_matrix_bytes, groups))
+    matrices = sum(_matrix_bytes(group, config.keep_widths) for group in groups)
     return vectors + matrices + (sum(map(_wide_bytes, groups)) if config.wide_copy else 0)
 
 
-def _matrix_bytes(specs: Sequence[TensorSpec]) -> int:
+def _matrix_bytes(specs: Sequence[TensorSpec], keep_widths: bool) -> int:
     """Matrices held one below the other: in tiles if they have 2 to 8 bits, else 16 bits a number.
 
     In tiles of several widths: as the widest is stored, a tile more at each border of two, and half
-    a bit where the matrices differ, since a tile has the greatest width in it.
+    a bit where the matrices differ, since a tile has the greatest width in it; as much more as
+    `widened` may take.
     """
     held = lowered_spec(specs)
     rows, cols = padded(held.shape[0], BAND_ROWS), padded(held.shape[1], TILE_COLS)
@@ -171,11 +188,15 @@ def _matrix_bytes(specs: Sequence[TensorSpec]) -> int:
         bits = [32 * spec.foreign[0].shape[0] / spec.shape[1] for spec in specs]
         widths = {width for spec in specs for width in spec.widths}
         spare = 0.5 * (len({spec.widths for spec in specs}) > 1)
-        borders = len(widths) * TILE_COLS * max(widths) // 8 * rows
+        average, widest = max(bits) + spare, max(widths)
+        if not keep_widths:
+            widest = 4 if widest <= 4 else 8
+            average = max(average, min(MOST_WIDENED * average, widest))
+        borders = len(widths) * TILE_COLS * widest // 8 * rows
         group = math.gcd(128, *(spec.group for spec in specs))
         minimum = any(spec.minimum for spec in specs)
         scales = rows * cols // group * (4 if minimum else 2)
-        return int(rows * cols * (max(bits) + spare) / 8) + borders + scales
+        return int(rows * cols * average / 8) + borders + scales
     if held.storage != "quantized":
         return 2 * held.shape[0] * held.shape[1]
     bits_held = 4 if held.bits == 4 else 8

@@ -75,6 +75,7 @@ def _source(
         dtype=cuda_loading.DTYPES[config.dtype],
         wide_copy=config.wide_copy,
         host_embedding=config.host_embedding,
+        keep_widths=config.keep_widths,
     )
 
 
@@ -84,14 +85,16 @@ def load_synthetic(
     """A model such as "llama-8b:4.0" or "llama-70b:2.5": a shape of `models.shapes`, and bits a
     weight as `parse_bits` takes them.
 
-    Raises MemoryPlanError, with the figures, when it cannot fit; the embedding stays in the host's
-    memory where only that makes it fit.
+    Raises MemoryPlanError, with the figures, when it cannot fit; widths are kept, and the embedding
+    stays in the host's memory, where only that makes it fit.
     """
     parsed, bits, gpu = *parse_spec(spec), cuda_loading.backend
     gpu.check()
     config = tuned(replace(config, device="cuda", cache_tokens=cache_tokens))
     config = replace(config, dtype="fp16" if config.dtype == "auto" else config.dtype)
     free = gpu.free_bytes()
+    if synthetic_plan(parsed, bits, config).total_bytes > free:
+        config = replace(config, keep_widths=True)
     if synthetic_plan(parsed, bits, config).total_bytes > free:
         config = replace(config, host_embedding=True)
     synthetic_plan(parsed, bits, config).check(free)

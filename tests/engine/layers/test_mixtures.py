@@ -1,5 +1,7 @@
 """Mixtures of widths for random models, and what such models take on a GPU."""
 
+from dataclasses import replace
+
 import pytest
 
 from hone_engine.config import EngineConfig
@@ -36,7 +38,7 @@ def test_70b_at_two_and_a_half_bits_and_4096_tokens_fit_a_card_of_24_gb() -> Non
     """The cache in 8 bits, the embedding with the host."""
     config = EngineConfig(
         device="cuda", cache_tokens=4096, page_len=256, max_batch=4, max_step_tokens=256,
-        kv_dtype="q8", host_embedding=True,
+        kv_dtype="q8", host_embedding=True, keep_widths=True,
     )  # fmt: skip
     plan = synthetic_plan(*parse_spec("llama-70b:2.5"), config)
     plan.check(CARD_BYTES)
@@ -52,5 +54,8 @@ def test_70b_at_four_bits_does_not_fit_and_says_by_how_much() -> None:
 def test_an_eight_billion_mixture_takes_about_what_its_bits_say() -> None:
     plan = synthetic_plan(*parse_spec("llama-8b:exl2-4.0"), CONFIG)
     layers, head, embedding = 6.98e9, 0.525e9, 0.525e9
+    expected = layers * 4.75 / 8 + head * 8.125 / 8 + 2 * embedding
+    assert plan.weight_bytes == pytest.approx(expected, rel=0.02)
+    plan = synthetic_plan(*parse_spec("llama-8b:exl2-4.0"), replace(CONFIG, keep_widths=True))
     expected = layers * 4.125 / 8 + head * 6.45 / 8 + 2 * embedding
     assert plan.weight_bytes == pytest.approx(expected, rel=0.02)

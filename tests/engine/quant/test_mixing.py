@@ -10,9 +10,11 @@ from quantizers import Mixture, Stored, energy_order, exl2, gptq
 from safetensors.numpy import save_file
 
 from hone_engine.formats import ModelDirectory
+from hone_engine.kernels.cuda_dense import CudaTiles
 from hone_engine.kernels.cuda_mixed import CudaMixed
+from hone_engine.kernels.cuda_packed import CudaWeight
 from hone_engine.layers.cuda_weights import CudaWeightSource
-from hone_engine.quant.mixing import mixable
+from hone_engine.quant.mixing import mixable, widened
 
 ROWS, COLS = 64, 640
 EVERY_WIDTH: Mixture = [
@@ -37,13 +39,13 @@ def directory(path: Path, layers: dict[str, Stored], method: str, **more: object
 
 
 def packed(found: ModelDirectory, *names: str, **more: object) -> CudaMixed:
-    source = CudaWeightSource(found, device="cpu", dtype=torch.float16)
+    source = CudaWeightSource(found, device="cpu", dtype=torch.float16, keep_widths=True)
     weight = source.packed(*(f"{name}.weight" for name in names), **more)
     assert isinstance(weight, CudaMixed)
     return weight
 
 
-def in_order(weight: CudaMixed) -> np.ndarray:
+def in_order(weight: CudaTiles) -> np.ndarray:
     """Its values in the order of x."""
     values = weight.dequantize().numpy()
     if weight.order is None:
@@ -114,3 +116,39 @@ def test_tiles_take_the_bytes_of_their_widths(tmp_path: Path) -> None:
     found = packed(directory(tmp_path, {"w": stored}, "exl2"), "w")
     a_tile = [2048 * bits // 8 + 32 for bits in (3, 3, 2, 2, 2)]
     assert found.nbytes == 8 * sum(a_tile)  # 64 rows are padded to a band of 128
+
+
+def test_widths_become_four_and_eight_where_that_takes_a_third_more_at_most() -> None:
+    assert widened([6] * 2 + [5] * 3 + [4] * 20 + [3] * 7) == [8] * 5 + [4] * 27
+    assert widened([3] * 4) == [4] * 4
+    assert widened([8, 6, 6]) == [8] * 3
+    assert widened([3] * 8 + [2] * 8) == [3] * 8 + [2] * 8
+    assert widened([5] * 4) == [5] * 4
+
+
+def fastest(found: ModelDirectory, name: str) -> CudaTiles:
+    source = CudaWeightSource(found, device="cpu", dtype=torch.float16)
+    weight = source.packed(f"{name}.weight")
+    assert isinstance(weight, CudaTiles)
+    return weight
+
+
+def test_wider_codes_have_the_same_values(tmp_path: Path) -> None:
+    mixture: Mixture = [(6, 64, 0.2), (4, 128, 0.4), (3, 128, 0.2), (2, 32, 1)]
+    stored, values = exl2(weight(8), energy_order(weight(8)), mixture)
+    found = fastest(directory(tmp_path, {"w": stored}, "exl2"), "w")
+    assert isinstance(found, CudaMixed)
+    np.testing.assert_array_equal(in_order(found).astype(np.float16), values)
+    spans = found.spans(COLS // 128)
+    tiles = [run.bits for run, end in spans for _ in range(end - run.first)]
+    assert tiles == [8, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_one_width_that_is_widened_needs_no_mixture(tmp_path: Path, symmetric: bool) -> None:
+    stored, _ = gptq(weight(9), None, bits=3, group=32, symmetric=symmetric, v2=False)
+    made = directory(tmp_path, {"w": stored}, "gptq", bits=3, sym=symmetric)
+    found = fastest(made, "w")
+    assert isinstance(found, CudaWeight)
+    assert (found.bits, found.group, found.has_min) == (4, 32, not symmetric)
+    np.testing.assert_array_equal(in_order(found), in_order(packed(made, "w")))
