@@ -65,11 +65,11 @@ def _kept(asked: _Asked) -> Rows:
     places = [one for one in asked.conditions if one.column == "environment"]
     if places and (dimension or not _names_one(places)):
         dimension = None  # the traces of one environment are counted where nothing else is asked
-    counted = "environment" if places else dimension
     noted = noted_seq()
-    if dimension is None or counted not in DAY_KINDS or not noted or midnight >= asked.end:
+    if dimension is None or not noted or midnight >= asked.end:
         return _read(asked)
-    if not is_worth(window, WORTH):
+    counted = "environment" if places else dimension
+    if counted not in DAY_KINDS or not is_worth(window, WORTH):
         return _read(asked)
     rows = _figures(window, noted, (dimension, counted), asked.conditions)
     if midnight > asked.start:
