@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import orjson
 import structlog
@@ -16,7 +16,6 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Inflated = TypeVar("Inflated", bytes, bytearray)
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger(__name__)
@@ -83,7 +82,10 @@ def inflate(body: bytes, encoding: str, max_bytes: int) -> bytes:
     window = zlib.MAX_WBITS | (32 if name == "deflate" else 16)
     try:
         stream = isal_zlib.decompressobj(window)
-        out: bytes = _bounded(stream.decompress(body, max_bytes + 1), max_bytes)
+        out: bytes = stream.decompress(body, max_bytes + 1)
+        if len(out) > max_bytes:
+            del out  # else the error's traceback holds it until it is collected
+            raise _too_large(max_bytes)
         if stream.eof and not stream.unused_data:
             return out
         del out  # read again below, and not held twice
@@ -92,10 +94,8 @@ def inflate(body: bytes, encoding: str, max_bytes: int) -> bytes:
         raise InvalidError(f"The {name} body is damaged: {error}") from None
 
 
-def _bounded(out: Inflated, max_bytes: int) -> Inflated:
-    if len(out) > max_bytes:
-        raise TooLargeError(f"The body inflates to more than {max_bytes} bytes")
-    return out
+def _too_large(max_bytes: int) -> TooLargeError:
+    return TooLargeError(f"The body inflates to more than {max_bytes} bytes")
 
 
 def _members(body: memoryview, window: int, name: str, max_bytes: int) -> bytes:
@@ -112,7 +112,9 @@ def _members(body: memoryview, window: int, name: str, max_bytes: int) -> bytes:
             stream = isal_zlib.decompressobj(window)
         piece = body[at : at + _PIECE_BYTES]
         out += stream.decompress(piece, max_bytes + 1 - len(out))
-        _bounded(out, max_bytes)
+        if len(out) > max_bytes:
+            del out
+            raise _too_large(max_bytes)
         at += len(piece) - len(stream.unused_data)
         if stream.eof:
             stream = None

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,9 +181,9 @@ class Server:
         return f"http://127.0.0.1:{self.port}/v1/traces"
 
 
-@pytest.fixture
-def make_server() -> Iterator[Callable[[str], Server]]:
-    """`make_server(database_url)`: a web process that answers; it ends with the test."""
+@contextmanager
+def servers_made() -> Iterator[Callable[[str], Server]]:
+    """Makes web processes on free ports; they end with the block."""
     started: list[Server] = []
 
     def make(database_url: str) -> Server:
@@ -195,6 +196,20 @@ def make_server() -> Iterator[Callable[[str], Server]]:
     yield make
     for server in started:
         server.kill()
+
+
+@pytest.fixture
+def make_server() -> Iterator[Callable[[str], Server]]:
+    """`make_server(database_url)`: a web process that answers; it ends with the test."""
+    with servers_made() as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def make_standing_server() -> Iterator[Callable[[str], Server]]:
+    """As `make_server`, for all tests of a module."""
+    with servers_made() as make:
+        yield make
 
 
 @dataclass

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -66,9 +66,33 @@ def json_value(text: str | None) -> object:
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return text
     try:
+        return json_stored(text)
+    except ValueError:
+        return text
+
+
+def json_stored(text: str) -> Any:
+    """The value of JSON text as it is stored; lone surrogates as the text of their escape.
+
+    Raises ValueError for what is no JSON.
+    """
+    try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return text
+        if "\\u" not in text:
+            raise
+        try:
+            return _without_surrogates(json.loads(text))
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
 
 
 def _plain(value: object) -> object:

@@ -4,10 +4,9 @@ import struct
 from decimal import Decimal
 from typing import Final
 
-import orjson
-
 from hone.traces.core.row import COLUMNS, Row, Value, since_1970
 from hone.traces.core.span import Span
+from hone.traces.core.text import json_stored
 
 _TYPES: Final = tuple(COLUMNS.values())
 _NAMES: Final = tuple(COLUMNS)
@@ -57,7 +56,7 @@ def span_from(row: Row) -> Span:
         first_token_ns=_ns(found["first_token_at"]),
         usage=_usage(found) if found["usage"] else None,
         cost={"total": cost} if isinstance(cost, Decimal) else None,
-        tags=orjson.loads(tags) if isinstance(tags, str) else (),
+        tags=json_stored(tags) if isinstance(tags, str) else (),
         **{name: found[name] for name in _AS_THEY_ARE},  # type: ignore[arg-type]
     )
 

@@ -6,9 +6,7 @@ from datetime import datetime
 from functools import reduce
 from typing import Any, Final
 
-import orjson
-
-from hone.traces.core.text import json_value
+from hone.traces.core.text import json_stored, json_value
 from hone.traces.selectors.query import Values, fetch, fetch_slow
 from hone.traces.selectors.rows import (
     COLUMNS,
@@ -189,7 +187,7 @@ def observation_from(row: Sequence[Any]) -> Observation:
         tokens_per_second=rate(output_tokens, decode_us),
         prompt=PromptUse(prompt_name, prompt_version(version)) if prompt_name else None,
         attributes=_object(attributes),
-        events=orjson.loads(events) if events else [],
+        events=json_stored(events) if events else [],
         scope=scope,
     )
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-import orjson
 import psycopg
 
 from hone.traces.core.span import Span
 from hone.traces.core.summary import Summary, summary_of
+from hone.traces.core.text import json_stored
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # What decides a summary; of the payloads only whether there is one.
@@ -77,7 +77,7 @@ def _span(
         environment=environment,
         release=release,
         version=version,
-        tags=orjson.loads(tags) if tags else (),
+        tags=json_stored(tags) if tags else (),
         prompt_name=prompt_name,
         prompt_version=prompt_version,
         input="" if has_input else None,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-import orjson
+from hone.traces.core.text import json_stored
 
 _OPENS: Final = ("{", "[", '"')  # first characters of JSON that is no number
 
@@ -12,8 +12,8 @@ def json_read(text: str | None) -> Any:
     if text is None:
         return None
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return json_stored(text)
+    except ValueError:
         return text
 
 

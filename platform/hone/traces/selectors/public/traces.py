@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-import orjson
-
 from hone.common.conditions import Condition, conditions_sql
 from hone.common.errors import InvalidError
+from hone.traces.core.text import json_stored
 from hone.traces.selectors.filters import TraceFilter
 from hone.traces.selectors.histogram import traces_histogram
 from hone.traces.selectors.public.columns import TRACE_COLUMNS
@@ -203,7 +202,7 @@ def _own(attributes: str | None, key: str) -> str | None:
     """What was said of the trace itself, beside what was said of the observation."""
     if attributes is None or key not in attributes:
         return None
-    value = orjson.loads(attributes).get(key)
+    value = json_stored(attributes).get(key)
     return value if isinstance(value, str) else None
 
 

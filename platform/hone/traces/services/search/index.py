@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import orjson
 import psycopg
 from django.db import connection, transaction
 
 from hone.traces.core.search.gather import Gathered, Texts
+from hone.traces.core.text import json_stored
 from hone.traces.selectors.changes import horizon
 from hone.traces.services.counts import counts_refresh
 from hone.traces.services.search.rows import Cursor, Span, dense_over, segment_write
@@ -113,7 +113,7 @@ def texts_between(cursor: Cursor, since: int, until: int) -> Iterator[tuple[int,
 def texts_of(row: Any) -> Texts:
     """A row of COLUMNS."""
     trace_id, tags = bytes(row[1]), row[-1]
-    return Texts._make([trace_id, *row[2:-1], tuple(orjson.loads(tags)) if tags else ()])
+    return Texts._make([trace_id, *row[2:-1], tuple(json_stored(tags)) if tags else ()])
 
 
 def _one(cursor: Cursor) -> Any:
