@@ -8,6 +8,7 @@ import json
 import logging
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -244,3 +245,20 @@ def test_a_shard_that_is_corrupt_or_gone_is_named(
     last.unlink()
     with pytest.raises(FormatError, match=r"tensor .* is missing"):
         prepare(path, CONFIG)
+
+
+def test_codes_are_widened_only_where_that_fits(
+    made: dict[str, tuple[Path, Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = ModelDirectory(made["exl2-mixed"][0])
+    parsed = registry.check(directory)
+    config = EngineConfig(device="cuda", dtype="fp16", page_len=16, cache_tokens=64)
+    backend = Backend(torch.device("cpu"), ReferenceKernels())
+    wide, widened = backend.plan(directory, parsed, config)
+    kept, _ = backend.plan(directory, parsed, replace(config, keep_widths=True))
+    assert not widened.keep_widths
+    assert kept.total_bytes < wide.total_bytes
+    for free, keeps in ((wide.total_bytes, False), (wide.total_bytes - 1, True)):
+        monkeypatch.setattr(Backend, "free_bytes", lambda _, free=free: free)
+        plan, chosen = backend.plan(directory, parsed, config)
+        assert (chosen.keep_widths, plan) == (keeps, kept if keeps else wide)
