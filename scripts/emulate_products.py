@@ -27,7 +27,8 @@ from hone_engine.kernels.cuda_packed import pack_cuda  # noqa: E402
 
 SOURCES = [f"linear/{name}" for name in
            ("linear.hpp", "tile.cuh", "few_rows.cuh", "few_mixed.cuh", "many_rows.cuh",
-            "launch.cuh", "wgmma.hpp", "wgmma_rows.cuh", "wgmma_pair.cuh")]  # fmt: skip
+            "launch.cuh", "wgmma.hpp", "lane_ring.cuh", "wgmma_rows.cuh",
+            "wgmma_pair.cuh")]  # fmt: skip
 LAUNCH = """template <class P>
 void start(void (*kernel)(P), P p, int blocks, int threads, int64_t shared_bytes, const Linear&, const Device& device, cudaStream_t) {
   if (shared_bytes > device.shared_bytes) throw std::runtime_error("too much shared memory");

@@ -10,14 +10,14 @@
 // in a bank.
 // Exactness. Codes are taken as exact fp16 or bf16 numbers, summed over a group in fp32; the scale is applied to that sum. Minimums
 // times sums of activations, which are taken when activations pass.
-// A piece of 64 rows keeps the tensor cores busy for 512 cycles and takes two warps a scheduler some 560 instructions
-// (for sm_90a: 281 each, of which 72 unpack, 32 add to the sums, some 80 bring activations), so both matter.
-// On an H200, us, here and by many_rows.cuh: 4096x14336 at 64 rows 29.9 and 41.7, at 32 23.8 and 25.1, at 16 21.5 and 19.5. Left to win: the barrier of a piece makes both warpgroups add
-// their sums at the same time; with three slots and an mbarrier one could be half a piece ahead.
+// Weights. Lanes copy what they unpack themselves (lane_ring.cuh). A bulk copy for each tile, with its barrier, costs a warp some 60
+// instructions: 4096x14336 on an H200 at 16 / 32 / 64 rows, us: 21.4 / 23.5 / 29.4 with bulk copies, 18.1 / 20.5 / 26.8 without.
+// Blocks. Two of them share a multiprocessor up to 32 rows: 15.0 / 17.8; at 64 rows, where registers would be spilled, 33.2.
 #pragma once
 #include <type_traits>
 
 #include "hone/warpgroup.cuh"
+#include "kernels/linear/lane_ring.cuh"
 #include "kernels/linear/launch.cuh"
 #include "kernels/linear/wgmma.hpp"
 
@@ -30,6 +30,15 @@ template <int ROWS>
 constexpr int kSlotBytes = ROWS * kTileCols * 2;
 template <int ROWS>
 constexpr int kSlotSums = 4 * ROWS;
+
+// Bytes of a 4-bit tile, and how many are under way for each warp.
+template <int GROUP, bool MIN>
+constexpr int kLaneTile = kUnitRows * kTileCols / 2 + kTileCols / GROUP * kUnitRows * 2 * (MIN ? 2 : 1);
+
+// How many blocks share a multiprocessor, by rows; 64 rows leave no registers for two.
+template <int ROWS>
+constexpr int kWgmmaBlocks = ROWS == 64 ? 1 : 2;
+constexpr int kLaneStages = 3;
 
 template <class T>
 __device__ __forceinline__ float sum_of_eight(const uint4& v) {
@@ -45,15 +54,16 @@ template <class T, int ROWS, bool MIN>
 struct Activations {
   static constexpr int count = ROWS / 16;
   uint4 held[count];
-  const T* from[count];
+  const T* x;
+  int from[count];
   int cols, col, offset, sum_at;
 
   // Rows that are not there are read as row 0: what comes of them is not written.
-  __device__ __forceinline__ explicit Activations(const ManyRows& p) : cols(p.cols) {
+  __device__ __forceinline__ explicit Activations(const ManyRows& p) : x(static_cast<const T*>(p.x)), cols(p.cols) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, quarter = warp % 4, row = lane / 4, t = lane % 4, first_row = warp / 4 * 8 + row;
     col = quarter * 32 + t * 8;
 #pragma unroll
-    for (int k = 0; k < count; k++) from[k] = static_cast<const T*>(p.x) + int64_t(first_row + 16 * k < p.rows ? first_row + 16 * k : 0) * p.ldx + col;
+    for (int k = 0; k < count; k++) from[k] = (first_row + 16 * k < p.rows ? first_row + 16 * k : 0) * p.ldx + col;
     offset = quarter / 2 * (ROWS * 128) + first_row * 128 + ((quarter % 2 * 4) ^ row) * 16 + t * 4;
     sum_at = quarter * ROWS + first_row;
     // Kept, not computed anew for each piece: instructions are what is scarce.
@@ -65,7 +75,7 @@ struct Activations {
   __device__ __forceinline__ void load(int at) {
     const bool valid = at * kTileCols + col < cols;
 #pragma unroll
-    for (int k = 0; k < count; k++) held[k] = valid ? warpgroup::load_16(from[k] + at * kTileCols) : uint4{};
+    for (int k = 0; k < count; k++) held[k] = valid ? warpgroup::load_16(x + from[k] + at * kTileCols) : uint4{};
   }
 
   __device__ __forceinline__ void store(uint8_t* slot, float* sums) const {
@@ -290,31 +300,32 @@ __device__ __forceinline__ void multiply_tile(const uint8_t* tile, uint64_t acti
 #endif
 
 template <class T, int GROUP, int ROWS, bool MIN>
-__global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_constant__ ManyRows p) {
+__global__ void __launch_bounds__(kWgmmaThreads, kWgmmaBlocks<ROWS>) linear_wgmma(const __grid_constant__ ManyRows p) {
 #if HONE_WARPGROUP
   extern __shared__ __align__(128) uint8_t shared[];
-  constexpr int steps = GROUP / 16, batch = steps < 4 ? steps : 4, batches = 8 / batch;
+  constexpr int steps = GROUP / 16, batch = steps < 4 ? steps : 4, batches = 8 / batch, tile_size = kLaneTile<GROUP, MIN>;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int pieces = p.bands * p.pieces_a_band, blocks = gridDim.x;
   const int begin = first_piece(pieces, blockIdx.x, blocks), end = first_piece(pieces, blockIdx.x + 1, blocks);
   uint8_t* slots = shared + (-shared_address(shared) & (kSwizzleBytes - 1));
   float* sums = reinterpret_cast<float*>(slots + 2 * kSlotBytes<ROWS>);
   uint8_t* rings = reinterpret_cast<uint8_t*>(sums + (MIN ? 2 * kSlotSums<ROWS> : 0));
-  uint64_t* barriers = reinterpret_cast<uint64_t*>(rings + kBandUnits * p.stages * p.tile_size);
-  WarpRing ring(rings + warp * p.stages * p.tile_size, barriers + warp * p.stages, p.stages, p.tile_size, lane);
+  LaneRing<kLaneStages, tile_size> ring(rings + warp * kLaneStages * tile_size, lane);
 
-  const int64_t unit_bytes = int64_t(p.tiles_a_unit) * p.tile_size;
+  const int64_t unit_bytes = int64_t(p.tiles_a_unit) * tile_size;
   const int band_0 = begin / p.pieces_a_band, at_0 = begin - band_0 * p.pieces_a_band;
-  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes + int64_t(at_0) * p.tile_size;
+  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes + int64_t(at_0) * tile_size + lane * 16;
   int fetched = begin, fetch_at = at_0;
   const auto fetch_weights = [&] {
-    if (fetched++ >= end) return;
-    ring.fetch(next, 1, p.tile_size, 0);
-    next += p.tile_size;
-    if (++fetch_at == p.pieces_a_band) fetch_at = 0, next += (kBandUnits - 1) * unit_bytes;
+    if (fetched++ < end) {
+      ring.fetch(next);
+      next += tile_size;
+      if (++fetch_at == p.pieces_a_band) fetch_at = 0, next += (kBandUnits - 1) * unit_bytes;
+    }
+    ring.pass();
   };
   launch_dependents();
-  for (int i = 0; i < p.stages; i++) fetch_weights();
+  for (int i = 0; i < kLaneStages; i++) fetch_weights();
   wait_for_dependencies();
 
   Activations<T, ROWS, MIN> x(p);
@@ -328,7 +339,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_co
   warpgroup::fence_shared();
   load_x();
 
-  const uint8_t* tile = ring.wait();
+  const uint8_t* tile = ring.wait(kLaneStages - 1);
   uint32_t a[2][batch][4];  // the batch in flight, and the one that is unpacked meanwhile
   unpack_batch<T, batch, MIN>(tile, 0, a[0], lane);
   float acc[ROWS / 2] = {}, c[ROWS / 2];
@@ -348,7 +359,10 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_co
       }
       warpgroup::commit();
       const bool stores = b + 1 == batches && piece + 1 < end;
-      if (stores) following = stage_after(ring);
+      if (b + 1 == batches) {
+        ring.step();
+        following = ring.wait(kLaneStages - 2);
+      }
       warpgroup::wait<1>();  // the batch before has read its registers
       unpack_batch<T, batch, MIN>(b + 1 < batches ? tile : following, (b + 1) % batches, a[(b + 1) % 2], lane);
       warpgroup::pin(a[(b + 1) % 2]);
@@ -365,7 +379,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma(const __grid_co
       }
     }
     tile = following;
-    ring.release();
+    __syncwarp();  // all lanes have read its scales
     fetch_weights();
     if (++at == p.pieces_a_band || piece + 1 == end) {
       end_band<T, ROWS>(p, acc, piece / p.pieces_a_band, pieces);
@@ -501,14 +515,13 @@ void launch_wgmma_rows(const Linear& c, const Device& device, cudaStream_t strea
   p.bands = int(padded_units(c.outs)) / kBandUnits;
   p.tile_size = int(tile_bytes(4, c.group, MIN));
   p.group = c.group, p.wide_out = c.wide_out;
-  // The ring takes what is left of half a multiprocessor: the next kernel may start beside this one if it is small.
-  const int64_t fixed = kSwizzleBytes + 2 * kSlotBytes<ROWS> + (MIN ? 2 * kSlotSums<ROWS> * 4 : 0), stage = kBandUnits * (p.tile_size + 8);
-  const int64_t budget = c.ring_bytes ? c.ring_bytes : device.shared_bytes / 2 - 1536;
-  p.stages = int(std::clamp<int64_t>((budget - fixed) / stage, 2, 12));
+  const int64_t shared_bytes = kSwizzleBytes + 2 * kSlotBytes<ROWS> + (MIN ? 2 * kSlotSums<ROWS> * 4 : 0) + kBandUnits * kLaneStages * p.tile_size;
   void (*kernel)(ManyRows) = c.group == 128  ? linear_wgmma<T, 128, ROWS, MIN>
                              : c.group == 64 ? linear_wgmma<T, 64, ROWS, MIN>
                                              : linear_wgmma<T, 32, ROWS, MIN>;
-  start(kernel, p, std::min(device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, fixed + p.stages * stage, c, device, stream);
+  // The division of columns must not follow from the number of rows where answers do not depend on their company.
+  const int blocks = c.invariant ? 1 : kWgmmaBlocks<ROWS>;
+  start(kernel, p, std::min(blocks * device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, shared_bytes, c, device, stream);
 }
 
 template <class T, int ROWS>
