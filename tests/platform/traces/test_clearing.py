@@ -1,11 +1,18 @@
 """A partition from which a project goes as a whole: what is not to go stays, whatever happens."""
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from hone.common import clock
@@ -308,6 +315,53 @@ def test_an_erasure_does_by_partition_and_by_trace_what_there_is(
     assert counted(project.pk) == (4, 8)
 
 
+WORKER = """
+import time, django
+django.setup(set_prefix=False)
+from hone.traces.services import erasing
+delete = erasing.traces_delete
+def slowly(**values):
+    time.sleep(0.05)
+    return delete(**values)
+erasing.PORTION, erasing.traces_delete = 1, slowly
+erasing.erasures_run()
+"""
+
+
+def test_a_worker_that_is_killed_is_taken_over(
+    project: Any, make_span: Make, make_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ns = clock.now_ns() - 3600 * 10**9
+    spans_ingest(project_id=project.pk, spans=traces(make_span, 1, 100, now_ns))
+    spans_ingest(project_id=2**40, spans=traces(make_span, 501, 3, now_ns))
+    erasure = asked(project, Erasure.What.TRACES, until_seq=seq_now())
+    # More stays than goes, so it goes trace by trace.
+    monkeypatch.setattr(clearing, "LEAST", 10**6)
+    parts = urlsplit(settings.DATABASE_URL)
+    name = connection.settings_dict["NAME"]
+    environment = make_server(urlunsplit(parts._replace(path=f"/{name}"))).environment
+    worker = subprocess.Popen([sys.executable, "-c", WORKER], env=environment)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while erasure.trace_count < 3:
+            assert time.monotonic() < deadline
+            assert worker.poll() is None
+            time.sleep(0.02)
+            erasure.refresh_from_db()
+    finally:
+        worker.kill()
+        worker.wait(PATIENCE_S)
+    assert 0 < len(ids(project.pk)) < 100
+    assert erasures_run() == 0  # its lease is not over
+    later = clock.now() + erasing.LEASE + timedelta(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert erasures_run() == 1
+    erasure.refresh_from_db()
+    assert (erasure.state, erasure.trace_total) == ("done", 100)
+    assert ids(project.pk) == set()
+    assert ids(2**40) == {501, 502, 503}
+
+
 def test_a_trace_that_goes_on_goes_whole(project: Any, make_span: Make, week_ns: int) -> None:
     spans_ingest(project_id=project.pk, spans=traces(make_span, 1, 2, week_ns))
     asked(project, Erasure.What.TRACES, until_seq=seq_now())
@@ -335,7 +389,7 @@ def test_it_waits_for_who_was_writing_when_it_was_asked_for(
     writer.start()
     assert begun.wait(PATIENCE_S)
     asked(project, Erasure.What.TRACES, until_seq=seq_now())
-    monkeypatch.setattr(erasing.time, "sleep", lambda _: end.set())
+    monkeypatch.setattr(erasing, "time", Mock(sleep=lambda _: end.set(), monotonic=time.monotonic))
     assert erasures_run() == 1
     writer.join(PATIENCE_S)
     assert ids(project.pk) == set()

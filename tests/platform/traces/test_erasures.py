@@ -88,6 +88,13 @@ def test_a_users_traces_go_and_it_says_when(as_alice: Any, traces: dict[str, str
     assert as_alice.get(URL).json()["data"][0]["id"] == erasure["id"]
 
 
+def test_the_newest_wish_stands_first(as_alice: Any, traces: dict[str, str]) -> None:
+    made = [asked(as_alice, what="user", user_id=user)["id"] for user in ("u1", "u2", "u3")]
+    page = as_alice.get(URL, {"limit": 2}).json()
+    rest = as_alice.get(URL, {"limit": 2, "cursor": page["next_cursor"]}).json()
+    assert [row["id"] for row in (*page["data"], *rest["data"])] == made[::-1]
+
+
 def test_words_of_a_users_traces_leave_the_index(as_alice: Any, traces: dict[str, str]) -> None:
     asked(as_alice, what="user", user_id="u1")
     erasures_run()

@@ -62,7 +62,7 @@ function Days({ kept }: { kept: Kept }) {
         {asking && older && (
           <Confirm
             title={`Erase ${countOf(older)} now?`}
-            description={`They are from before ${dayOf(older.before)} (UTC) and hold ${plural(older.observation_count, "observation")}. They are erased with all that belongs to them and cannot be brought back. From then on what becomes older than ${plural(older.days, "day")} goes each night.`}
+            description={`All from before ${dayOf(older.before)} (UTC) goes, ${plural(older.observation_count, "observation")} with all that belongs to it, and cannot be brought back. From then on what becomes older than ${plural(older.days, "day")} goes each night.`}
             action="Erase and keep it so"
             busy={busy}
             onConfirm={put}

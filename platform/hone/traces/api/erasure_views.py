@@ -1,5 +1,6 @@
 """Deletion for good of a user's traces, of all traces, or of a project."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -66,7 +67,8 @@ class Erasures(ProjectView):
     @extend_schema(parameters=PAGE_PARAMETERS, responses=page_of(ErasureBody))
     def get(self, request: Request, project: str) -> Response:
         rows = Erasure.objects.filter(project=self.access.project)
-        return Response(paginate(rows, request.query_params, {"id": int}).body(erasure_row))
+        newest = {"-created_at": datetime, "-id": int}
+        return Response(paginate(rows, request.query_params, newest).body(erasure_row))
 
     @extend_schema(request=ErasureCreate, responses={202: ErasureBody})
     def post(self, request: Request, project: str) -> Response:

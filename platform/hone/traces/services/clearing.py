@@ -23,7 +23,7 @@ from psycopg import errors, sql
 from hone.common import events
 from hone.traces.selectors.changes import horizon
 from hone.traces.selectors.query import fetch
-from hone.traces.services import figures, rollups
+from hone.traces.services import figures, rollups, search
 from hone.traces.services.deletion import EVENT
 from hone.traces.services.partitions import (
     PATIENCE_MS,
@@ -40,7 +40,8 @@ LEAST: Final = 5_000  # observations of a partition; fewer are deleted row by ro
 MOST_STAY: Final = 400_000  # rows that are put back under the lock, some ten microseconds each
 WORTH: Final = 2  # putting back a row costs so much less than deleting one
 MOST_CROSSING: Final = 20_000  # traces that reach over the bounds of partitions
-TURN_MS: Final = 20_000  # for the jobs that keep the figures, which nobody waits for
+TURN_MS: Final = 30_000  # for the jobs that keep index and figures, which nobody waits for
+MOST_S: Final = 40.0  # for all tries at one partition: a lease is to be renewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,10 @@ def _worth(doomed: Doomed, one: Partition, crossing: list[bytes]) -> bool:
 def _clear(doomed: Doomed, one: Partition, crossing: list[bytes]) -> int:
     """Empty one partition; how many traces went, 0 where others never let us."""
     with _staying(doomed, one) as seen:
+        until = time.monotonic() + MOST_S
         for number in range(TRIES):
+            if time.monotonic() > until:
+                break
             try:
                 with transaction.atomic():
                     connection.ensure_connection()
@@ -213,7 +217,8 @@ def _sql(statement: str, one: Partition, which: str = "") -> str:
 def _swap(cursor: Cursor, doomed: Doomed, one: Partition, values: dict[str, Any]) -> int:
     """The rows of the traces first, as everybody who writes spans does; then the partition."""
     _patience(cursor, TURN_MS)
-    for lock in (rollups.LOCK, figures.LOCK):
+    # In this order: the index's job holds a partition for as long as it reads.
+    for lock in (search.LOCK, rollups.LOCK, figures.LOCK):
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
     _patience(cursor, PATIENCE_MS)
     cursor.execute(_ERASE, values)
