@@ -28,6 +28,7 @@ from hone.collab.services import Refused, edits_append
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Enter = Callable[..., Yjs]
+Pair = tuple[Client, Client]
 Cookie = Callable[[Any], dict[str, str]]
 
 
@@ -150,12 +151,19 @@ async def room(draft: Draft) -> AsyncIterator[Room]:
     relay().remove(made)
 
 
-async def test_an_edit_that_follows_a_hidden_one_is_hidden_until_that_is_shown(
-    gate: Gate, room: Room
-) -> None:
-    alice, bob = member("alice"), member("bob")
-    for client in (alice, bob):
+@pytest.fixture
+async def pair(room: Room) -> Pair:
+    """Alice and Bob, both in the room."""
+    both = member("alice"), member("bob")
+    for client in both:
         await room.join(client)
+    return both
+
+
+async def test_an_edit_that_follows_a_hidden_one_is_hidden_until_that_is_shown(
+    gate: Gate, room: Room, pair: Pair
+) -> None:
+    alice, bob = pair
     room.edit(alice, typed("L" * (SHOWN_LEN + 1)))
     room.edit(alice, typed("s"))
     await asyncio.sleep(0)
@@ -171,11 +179,9 @@ async def test_an_edit_that_follows_a_hidden_one_is_hidden_until_that_is_shown(
 
 
 async def test_a_log_that_fails_sends_everybody_away_and_is_read_anew(
-    gate: Gate, room: Room
+    gate: Gate, room: Room, pair: Pair
 ) -> None:
-    alice, bob = member("alice"), member("bob")
-    for client in (alice, bob):
-        await room.join(client)
+    alice, bob = pair
     update = typed("x")
     room.edit(alice, update)
     await asyncio.sleep(0)
@@ -197,12 +203,10 @@ async def test_a_log_that_fails_sends_everybody_away_and_is_read_anew(
 
 
 async def test_an_edit_that_was_shown_and_has_no_room_is_on_no_screen_that_stays(
-    gate: Gate, room: Room
+    gate: Gate, room: Room, pair: Pair
 ) -> None:
     """Another process filled the draft meanwhile."""
-    alice, bob = member("alice"), member("bob")
-    for client in (alice, bob):
-        await room.join(client)
+    alice, bob = pair
     room.edit(alice, typed("x"))
     gate.refusal = Refused.FULL
     gate.open.set()
@@ -214,11 +218,9 @@ async def test_an_edit_that_was_shown_and_has_no_room_is_on_no_screen_that_stays
 
 
 async def test_a_draft_that_is_nearly_full_writes_its_log_first(
-    gate: Gate, room: Room, monkeypatch: pytest.MonkeyPatch
+    gate: Gate, room: Room, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alice, bob = member("alice"), member("bob")
-    for client in (alice, bob):
-        await room.join(client)
+    alice, bob = pair
     monkeypatch.setattr(room_module, "MOST_BYTES", 2 * room.num_bytes)
     room.edit(alice, typed("x"))
     await asyncio.sleep(0)
