@@ -6,6 +6,8 @@ import { useProject } from "@/hooks/use-project";
 import { api, inProject } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema";
 
+import { Avatar } from "./avatar";
+
 type Presence = components["schemas"]["PresenceBody"];
 
 const LOOK_MS = 5000;
@@ -39,18 +41,10 @@ export default function Here({ prompt, draft }: { prompt: string } & { draft?: s
       <span className="sr-only">Here now: {names}</span>
       <span className="here-people" aria-hidden="true">
         {people.slice(0, SHOWN).map((person) => (
-          <span key={person.id} className="here-person" style={{ background: person.color }}>
-            {initialsOf(person.name)}
-          </span>
+          <Avatar key={person.id} name={person.name} color={person.color} small />
         ))}
       </span>
       {people.length > SHOWN && <span className="faint num">+{people.length - SHOWN}</span>}
     </span>
   );
-}
-
-export function initialsOf(name: string): string {
-  const words = name.split(/[\s@._-]+/).filter(Boolean);
-  const picked = words.length > 1 ? [words[0], words[1]] : [words[0] ?? "?"];
-  return picked.map((word) => [...(word ?? "")][0] ?? "").join("").toUpperCase();
 }

@@ -122,9 +122,7 @@ def test_people_come_change_and_go_and_a_viewer_only_looks(
     viewer.goto(settings_url(hone_server, "keys"))
     expect(viewer.get_by_text("Seeing the keys is for members.")).to_be_visible()
     viewer.goto(settings_url(hone_server, "masks"))
-    expect(
-        viewer.get_by_text("Seeing and changing masks is for admins and owners.")
-    ).to_be_visible()
+    expect(viewer.get_by_text("Seeing the masks is for members.")).to_be_visible()
     viewer.goto(settings_url(hone_server, "prices"))
     expect(viewer.get_by_label("What does a model cost?")).to_be_visible()
     expect(viewer.get_by_role("button", name="New price")).to_have_count(0)
@@ -283,6 +281,13 @@ def test_an_admin_protects_a_label_and_a_member_is_refused(
     expect(page.get_by_label(f"Only admins move {label}-next")).to_be_visible()
     assert axe(page) == []
     shoot(page, "settings-prompts")
+    page.set_viewport_size({"width": 390, "height": 844})
+    wide = "element => element.scrollWidth - element.clientWidth"
+    for place in (page.locator(".labels-table"), page.locator("html")):
+        assert place.evaluate(wide) <= 0, "it scrolls sideways on a phone"
+    expect(row.first).to_be_visible()
+    shoot(page, "settings-prompts-phone")
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.reload()
     expect(page.get_by_label(f"Approvals that {label} needs")).to_have_value("2")
     expect(page.get_by_label(f"Only admins move {label}", exact=True)).to_be_checked()
@@ -305,6 +310,10 @@ def test_an_admin_protects_a_label_and_a_member_is_refused(
     expect(member.get_by_label(f"Approvals that {label} needs")).to_be_disabled()
     expect(member.get_by_label("Another label")).to_have_count(0)
     shoot(member, "settings-prompts-dark")
+    member.goto(settings_url(hone_server, "masks"))
+    expect(member.get_by_text("Changing masks is for admins and owners.")).to_be_visible()
+    expect(member.get_by_text("Nothing is masked")).to_be_visible()
+    expect(member.get_by_role("button", name="New mask")).to_have_count(0)
     member.goto(f"/p/{hone_server.project}/prompts/{name}?tab=versions")
     member.get_by_role("button", name="Actions for version 2").first.click()
     expect(member.get_by_role("menu")).to_contain_text(f"Only admins move {label}")

@@ -1,8 +1,8 @@
 import { CloudOff, LoaderCircle } from "lucide-react";
 
-import { initialsOf } from "@/components/here";
+import { Avatar } from "@/components/avatar";
 
-import type { Person, RoomState } from "./room";
+import type { RoomState } from "./room";
 
 const SHOWN = 6;
 
@@ -13,20 +13,14 @@ export function People({ people, line }: Pick<RoomState, "people" | "line">) {
       <LineNote line={line} />
       <ul aria-label="People here">
         {people.slice(0, SHOWN).map((person) => (
-          <Avatar key={person.id} person={person} />
+          <li key={person.id} title={person.name}>
+            <Avatar name={person.name} color={person.color} />
+            <span className="sr-only">{person.name}</span>
+          </li>
         ))}
       </ul>
       {people.length > SHOWN && <span className="faint num">+{people.length - SHOWN}</span>}
     </div>
-  );
-}
-
-function Avatar({ person }: { person: Person }) {
-  return (
-    <li className="t-avatar" style={{ background: person.color }} title={person.name}>
-      <span aria-hidden="true">{initialsOf(person.name)}</span>
-      <span className="sr-only">{person.name}</span>
-    </li>
   );
 }
 
