@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from hone.accounts.selectors import Access
 from hone.collab.core.clients import clients_of
-from hone.collab.core.people import Person
+from hone.collab.core.people import Person, key_identity, user_identity
 from hone.collab.core.shape import Shape, document_open, document_read, update_apply
 from hone.collab.models import Draft, DraftComment, DraftMoment, DraftUpdate, Proposal, Verdict
 from hone.common.errors import NotFoundError
@@ -135,9 +135,9 @@ def moment_content(draft: Draft, seq: int) -> Shape:
 def person_of(access: Access) -> Person:
     """Who the others in a room see."""
     if access.user is not None:
-        return Person(f"u{access.user.pk}", access.author_name, access.user.pk)
+        return Person(user_identity(access.user.pk), access.author_name, access.user.pk)
     assert access.key is not None
-    return Person(f"k{access.key.pk}", access.author_name, None)
+    return Person(key_identity(access.key.pk), access.author_name, None)
 
 
 _WROTE = """

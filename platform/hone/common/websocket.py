@@ -13,11 +13,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.utils import apply_mask
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:  # it was installed without a compiler
+    from websockets.utils import apply_mask
 
 EXTENSION: Final = "hone.socket"
 BINARY: Final = 0x82  # the last frame of a message, binary, not compressed
 MASKED: Final = 0x80
+SHORT_HEAD: Final = 6  # of a frame below 126 bytes: opcode, length, mask
 
 
 def binary_frame(payload: bytes) -> bytes:
@@ -39,6 +44,20 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         # Takes a message and says so; False: it goes the way of ASGI.
         self.on_message: Callable[[bytes], bool] | None = None
         self.rest = b""  # of a frame that is not complete
+        self.flows = True  # what was written before is not stuck
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        # Sends whole frames, made by `binary_frame`: no layer between a room and its sockets.
+        self.write: Callable[[bytes], None] = transport.write
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.flows = False
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.flows = True
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
@@ -49,25 +68,27 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     @property
     def is_writable(self) -> bool:
         """Whether `write` may be called: open, and what was written before is not stuck."""
-        return self.handshake_complete and self.writable.is_set() and not self.is_ending
+        return (
+            self.flows and self.handshake_complete and not self.close_sent and not self.disconnected
+        )
 
     @property
     def is_ending(self) -> bool:
         return self.close_sent or self.disconnected or self.transport.is_closing()
-
-    def write(self, frames: bytes) -> None:
-        """Send whole frames, made by `binary_frame`."""
-        self.transport.write(frames)
 
     def data_received(self, data: bytes) -> None:
         if not self.handshake_complete:
             super().data_received(data)
             return
         data = self.rest + data if self.rest else data
-        at = 0
-        while at < len(data):
-            head, end = self._frame_bounds(data, at)
-            if end > len(data):
+        at, size = 0, len(data)
+        while at < size:
+            if size - at > SHORT_HEAD and MASKED <= data[at + 1] < MASKED + 126:
+                head = SHORT_HEAD  # as nearly every frame is
+                end = at + head + data[at + 1] - MASKED
+            else:
+                head, end = self._frame_bounds(data, at)
+            if end > size:
                 break
             if head and data[at] == BINARY and not self.frames and not self.is_ending:
                 self._take(apply_mask(data[at + head : end], data[at + head - 4 : at + head]))

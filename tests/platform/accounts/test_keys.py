@@ -128,7 +128,7 @@ async def test_the_async_way_gives_the_same(transactional_db: None) -> None:
 
 
 async def test_many_who_ask_at_once_ask_the_database_once_and_an_aging_answer_is_renewed_behind(
-    monkeypatch: pytest.MonkeyPatch,
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     scope = KeyScope(1, "demo", 2, "pk-hone-x")
@@ -153,7 +153,7 @@ async def test_many_who_ask_at_once_ask_the_database_once_and_an_aging_answer_is
 
 
 async def test_a_key_revoked_while_it_is_asked_for_is_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch,
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [KeyScope(1, "demo", 2, "pk-hone-x"), None]
 

@@ -13,11 +13,24 @@ from hypothesis import strategies as st
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment
 from rooms import Yjs, stored, until, until_stored
 
-from hone.accounts.services.members import MEMBERS_CHANGED
+from hone.accounts.core.roles import Role
+from hone.accounts.services.rights import MEMBERS_CHANGED
+from hone.collab.consumers.client import MOST_HEARD, Client
+from hone.collab.consumers.door import MAX_FRAME_BYTES, MAX_STATES_BYTES
 from hone.collab.consumers.room import MOST_SOCKETS
-from hone.collab.core.awareness import Entry, entries_encode, entries_parse
+from hone.collab.core.awareness import MOST_ENTRIES, Entry, entries_encode, entries_parse
 from hone.collab.core.clients import clients_of
-from hone.collab.core.frames import edit_frame, number
+from hone.collab.core.frames import (
+    EMPTY_UPDATE,
+    QUERY,
+    awareness_frame,
+    edit_frame,
+    number,
+    state_frame,
+)
+from hone.collab.core.nesting import MOST_PARTS
+from hone.collab.core.people import Person
+from hone.collab.core.replica import Replica
 from hone.collab.core.shape import (
     Shape,
     ShapeError,
@@ -243,6 +256,127 @@ async def test_a_flood_of_cursors_reaches_others_as_a_few(
         lambda: any(e.clock == 2000 for told in alice.awareness[-1:] for e in entries_parse(told))
     )
     assert len(alice.awareness) < 1000
+
+
+@rooms
+@pytest.mark.parametrize("web", [0, 1])
+@pytest.mark.parametrize("flood", ["cursors", "questions", "edits of a viewer", "nothing"])
+async def test_a_flood_of_what_is_no_edit_waits_at_its_own_socket(
+    enter: Enter, draft: str, as_alice, as_bob, as_role, cookie_of: Cookie, web: int, flood: str
+) -> None:
+    alice = await enter(draft, cookie_of(as_alice), web=web).joined()
+    bob = await enter(draft, cookie_of(as_bob), web=web).joined()
+    viewer = await sync_to_async(as_role)(Role.VIEWER)
+    hostile = await enter(draft, cookie_of(viewer), web=web).joined()
+    states = entries_encode([Entry(n, 1, {"cursor": "x" * 200}) for n in range(900)])
+    frame = {
+        "cursors": awareness_frame(states),
+        "questions": bytes((QUERY,)),
+        "edits of a viewer": edit_frame(BASE),
+        "nothing": edit_frame(EMPTY_UPDATE),
+    }[flood]
+    for _ in range(3000):
+        hostile.send(frame)
+    for count in range(20):
+        alice.text.insert(0, f"{count % 10}")
+        await until(lambda count=count: str(bob.text).startswith(f"{count % 10}"), 5)
+    assert hostile.closed is None
+    hostile.sending.clear()
+    assert str(alice.text) == str(bob.text)
+
+
+@rooms
+async def test_states_that_are_too_long_or_too_many_are_refused(
+    enter: Enter, draft: str, as_alice, as_bob, cookie_of: Cookie
+) -> None:
+    alice = await enter(draft, cookie_of(as_alice)).joined()
+    long = entries_encode([Entry(n, 1, {"c": "x" * 10_000}) for n in range(30)])
+    many = entries_encode([Entry(n, 1, {}) for n in range(MOST_ENTRIES + 1)])
+    for update, code in ((long, 1009), (many, 1003)):
+        assert len(long) > MAX_STATES_BYTES
+        bob = await enter(draft, cookie_of(as_bob)).joined()
+        bob.tell(update)
+        await until(lambda bob=bob: bob.closed is not None)
+        assert bob.closed is not None
+        assert bob.closed[0] == code
+    assert alice.closed is None
+
+
+@rooms
+async def test_a_client_may_send_so_much_at_a_time_and_then_waits(
+    enter: Enter, draft: str, as_bob, cookie_of: Cookie
+) -> None:
+    """What a socket sends beside its edits is counted, by number and by length."""
+
+    async def recheck(client: Client) -> None:
+        pass
+
+    client = Client(Person("u1", "Bob", 1), True, recheck)
+    for _ in range(MOST_HEARD - 1):
+        client.count_heard(10)
+    assert not client.is_ahead
+    client.count_heard(10)
+    assert client.is_ahead
+    await asyncio.wait_for(client.keep_pace(), 5)
+    assert not client.is_ahead
+    client.count_heard(MOST_HEARD * 4096)
+    assert client.is_ahead
+
+
+def long_frame(kind: str) -> bytes:
+    size = MAX_FRAME_BYTES - 100
+    if kind == "text":
+        return b"\x01\x01\x05\x00\x04\x01\x04text" + number(size) + b"u" * size + b"\x00"
+    size = MOST_PARTS - 1 if kind.startswith("as many") else size // 2
+    if kind.endswith("values"):
+        head = b"\x01\x01\x05\x00\x28\x01\x06config\x01k\x01\x75"
+        return head + number(size - 1) + b"\x7e" * (size - 1) + b"\x00"
+    return b"\x01" + number(size) + b"\x05\x00" + b"\x00\x01" * size + b"\x00"
+
+
+@rooms
+@pytest.mark.parametrize(
+    ("kind", "is_taken"),
+    [
+        ("text", True),
+        ("as many values", True),
+        ("as many structs", True),
+        ("values", False),
+        ("structs", False),
+    ],
+)
+async def test_the_longest_frame_keeps_nobody_waiting(
+    enter: Enter,
+    draft: str,
+    as_alice,
+    as_bob,
+    as_role,
+    cookie_of: Cookie,
+    kind: str,
+    is_taken: bool,
+) -> None:
+    """It is looked through beside the event loop; others write meanwhile."""
+    alice = await enter(draft, cookie_of(as_alice)).joined()
+    bob = await enter(draft, cookie_of(as_bob)).joined()
+    other = await sync_to_async(as_role)(Role.MEMBER)
+    sender = await enter(draft, cookie_of(other)).joined()
+    sender.send(edit_frame(long_frame(kind)))
+    for count in range(30):
+        alice.text.insert(0, f"<{count}>")
+        await until(lambda count=count: f"<{count}>" in str(bob.text), 10)
+    if not is_taken:
+        await until(lambda: sender.closed is not None)
+        assert sender.closed == (
+            1003,
+            f"an edit has at most {MOST_PARTS} parts; send it in several",
+        )
+        return
+    sender.synced.clear()
+    sender.send(state_frame(sender.document.get_state()))
+    async with asyncio.timeout(30):
+        await sender.synced.wait()
+    log = document_of(await sync_to_async(draft_since)(draft))
+    assert Replica(document=log).clocks[5] > 0
 
 
 @rooms

@@ -1,5 +1,6 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { DoorClosed } from "lucide-react";
-import { lazy, Suspense, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
 import { Badge } from "@/components/badge";
@@ -10,7 +11,9 @@ import { Empty, Skeleton } from "@/components/states";
 import { useHotkey } from "@/hooks/use-hotkey";
 import { useMay, useProject } from "@/hooks/use-project";
 import { useUrlValue } from "@/hooks/use-url";
+import { announce } from "@/lib/announce";
 import { promptHref } from "@/lib/api/prompts";
+import { sessionQuery } from "@/lib/api/queries";
 import type { Draft } from "@/lib/api/types";
 
 import { CoMessages } from "./co-messages";
@@ -38,11 +41,22 @@ export default function OpenDraft(props: { name: string; draft: Draft }) {
 function OneRoom({ name, draft, onAgain }: { name: string; draft: Draft; onAgain: () => void }) {
   const { slug } = useProject();
   const opened = useRoom(draft);
+  useRoleSaid(opened?.state.roleSaid ?? null);
   return (
     <Page title="Write together" path={pathOf(slug, name)} aside={draft.name !== "main" && <Badge>{draft.name}</Badge>} actions={opened && <People people={opened.state.people} line={opened.state.line} />}>
       {opened?.state.reason ? <SentAway name={name} {...opened} onAgain={onAgain} /> : opened?.state.isSynced ? <ReviewScope room={opened.room} draft={draft.id}><Desk {...opened} draft={draft} name={name} /></ReviewScope> : <Skeleton rows={6} />}
     </Page>
   );
+}
+
+/** Another role shows at once: what may not be written any more cannot be typed. */
+function useRoleSaid(said: string | null): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (said === null) return;
+    announce(said, "error");
+    void client.invalidateQueries(sessionQuery);
+  }, [client, said]);
 }
 
 /** What was not taken is shown once more: it is in nobody else's document. */

@@ -28,6 +28,8 @@ export interface RoomState {
   reason: string | null;
   /** Whether the room is open to us all the same, with what it has. */
   mayReturn: boolean;
+  /** What the room said when it let us in anew with another role. */
+  roleSaid: string | null;
   people: Present[];
   isChat: boolean;
   /** The person whose screen this one goes along with. */
@@ -35,10 +37,12 @@ export interface RoomState {
 }
 
 /** The server sends these once and means them: trying again would only be told the same. */
+const SIGNED_OUT = 4401;
+const ROLE_CHANGED = 4403;
 const FULL = 4413;
-const FINAL = new Set([4401, 4404, 4410, FULL]);
+const FINAL = new Set([SIGNED_OUT, 4404, 4410, FULL]);
 
-const EMPTY: RoomState = { line: "connecting", isSynced: false, reason: null, mayReturn: false, people: [], isChat: false, following: null };
+const EMPTY: RoomState = { line: "connecting", isSynced: false, reason: null, mayReturn: false, roleSaid: null, people: [], isChat: false, following: null };
 
 export class Room {
   readonly document = new Y.Doc();
@@ -49,12 +53,15 @@ export class Room {
   readonly views = new Map<Y.Text, EditorView>();
   readonly #listeners = new Set<() => void>();
   state: RoomState = EMPTY;
+  /** Whether this connection was let in; what it was told when it was cut off. */
+  #isIn = false;
+  #farewell = "";
 
   constructor(draft: string, you: Person) {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     this.provider = new WebsocketProvider(`${scheme}://${location.host}/ws/collab`, draft, this.document, { disableBc: true });
     this.provider.on("status", ({ status }) => this.#set({ line: this.#line(status) }));
-    this.provider.on("sync", (isSynced) => isSynced && this.#set({ isSynced: true, isChat: this.meta.get("type") === "chat" }));
+    this.provider.on("sync", (isSynced) => isSynced && this.#entered());
     this.provider.on("connection-close", (event) => event && this.#closed(event.code, event.reason));
     this.awareness.setLocalStateField("user", you);
     this.undo = new Y.UndoManager([this.text, this.messages, this.config, this.variables]);
@@ -126,10 +133,21 @@ export class Room {
     return this.state.isSynced ? "offline" : "connecting";
   }
 
+  #entered(): void {
+    this.#isIn = true;
+    this.#farewell = "";
+    this.#set({ isSynced: true, isChat: this.meta.get("type") === "chat" });
+  }
+
   #closed(code: number, reason: string): void {
-    if (!FINAL.has(code)) return;
-    this.provider.disconnect();
-    this.#set({ line: "closed", reason: reason || "The room is closed", mayReturn: code === FULL });
+    const wasIn = this.#isIn;
+    this.#isIn = false;
+    if (code === ROLE_CHANGED && wasIn) this.#set({ roleSaid: reason });
+    if (code === SIGNED_OUT && wasIn) this.#farewell = reason; // this browser may have signed in anew: it comes again once
+    else if (FINAL.has(code)) {
+      this.provider.disconnect();
+      this.#set({ line: "closed", reason: this.#farewell || reason || "The room is closed", mayReturn: code === FULL });
+    }
   }
 
   #present(): void {

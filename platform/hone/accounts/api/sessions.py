@@ -17,7 +17,7 @@ from hone.accounts.api.access import person
 from hone.accounts.api.encode import project_body, user_body
 from hone.accounts.models import ApiKey, User
 from hone.accounts.selectors import projects_of
-from hone.accounts.services import password_change, sign_in, sign_out
+from hone.accounts.services import others_signed_out, password_change, sign_in, sign_out
 from hone.common.errors import UnauthenticatedError
 from hone.common.schema import read
 
@@ -78,5 +78,6 @@ class Password(APIView):
     def post(self, request: Request) -> Response:
         user = person(request)
         password_change(user=user, **read(serializers.PasswordChange, request))
-        update_session_auth_hash(request._request, user)  # this sign-in stays, others end
+        update_session_auth_hash(request._request, user)  # this sign-in stays
+        others_signed_out(request._request, user)
         return Response(status=204)

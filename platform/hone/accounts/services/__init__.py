@@ -21,7 +21,7 @@ from hone.accounts.services.projects import (
     project_delete,
     project_update,
 )
-from hone.accounts.services.sessions import sign_in, sign_out
+from hone.accounts.services.sessions import others_signed_out, session_user, sign_in, sign_out
 
 __all__ = [
     "Bootstrapped",
@@ -36,10 +36,12 @@ __all__ = [
     "member_remove",
     "member_update",
     "organization_create",
+    "others_signed_out",
     "password_change",
     "project_create",
     "project_delete",
     "project_update",
+    "session_user",
     "sign_in",
     "sign_out",
 ]

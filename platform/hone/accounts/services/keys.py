@@ -14,6 +14,7 @@ from django.db.models import Q
 from hone.accounts.core.key_cache import KeyCache
 from hone.accounts.core.keys import MAX_LEN, PUBLIC_PREFIX, SECRET_PREFIX, KeyPair, key_pair
 from hone.accounts.models import ApiKey, Project, User
+from hone.accounts.services.rights import revoked_tell
 from hone.common import clock, crypto
 from hone.common.broadcast import Broadcast
 from hone.common.database import database_call
@@ -70,6 +71,7 @@ def api_key_revoke(*, project: Project, key_id: int) -> ApiKey:
             key.revoked_at = clock.now()
             key.save(update_fields=["revoked_at"])
         transaction.on_commit(lambda: _revocations.tell(key.secret_hash))
+        revoked_tell(key)
     return key
 
 

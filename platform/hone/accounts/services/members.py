@@ -7,10 +7,8 @@ from django.db import transaction
 from hone.accounts.core.names import EMAIL, email_of
 from hone.accounts.core.roles import Role
 from hone.accounts.models import Membership, Organization, User
-from hone.common import events
+from hone.accounts.services.rights import member_tell
 from hone.common.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
-
-MEMBERS_CHANGED = "members.changed"
 
 
 def user_create(*, email: str, name: str = "", password: str) -> User:
@@ -86,7 +84,7 @@ def member_update(
         _check_owner_remains(membership)
     membership.role = role
     membership.save(update_fields=["role"])
-    _tell_projects(organization)
+    member_tell(organization, membership.user_id)
     return membership
 
 
@@ -100,13 +98,7 @@ def member_remove(
         _check_may_manage(by, Role(membership.role))
     _check_owner_remains(membership)
     membership.delete()
-    _tell_projects(organization)
-
-
-def _tell_projects(organization: Organization) -> None:
-    """After commit: whoever holds a socket open is asked anew what they may do."""
-    for project in organization.projects.all():
-        events.publish(project.pk, MEMBERS_CHANGED, {})
+    member_tell(organization, membership.user_id)
 
 
 def _locked(organization: Organization, membership_id: int) -> Membership:

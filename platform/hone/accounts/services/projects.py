@@ -6,6 +6,7 @@ from django.db import transaction
 from hone.accounts.core.names import SLUG, slug_numbered, slug_of
 from hone.accounts.core.roles import Role
 from hone.accounts.models import Membership, Organization, Project, User
+from hone.accounts.services.rights import project_deleted_tell
 from hone.common.errors import ConflictError, InvalidError
 
 NAME_LEN = 120
@@ -65,3 +66,4 @@ def project_update(*, project: Project, name: str) -> Project:
 def project_delete(*, project_id: int) -> None:
     """Delete a project with its keys and all rows that hang on it; nothing where it is gone."""
     Project.objects.filter(pk=project_id).delete()
+    project_deleted_tell(project_id)

@@ -1,11 +1,14 @@
 """Signing in and out. Answers take the same time and words whether the email is known or not."""
 
+from importlib import import_module
+
 from django.conf import settings
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import authenticate, get_user, login, logout
 from django.http import HttpRequest
 
 from hone.accounts.core.names import email_of
 from hone.accounts.models import User
+from hone.accounts.services.rights import signed_out_tell
 from hone.common import broker, crypto
 from hone.common.errors import ThrottledError, UnauthenticatedError, UnavailableError
 
@@ -46,5 +49,22 @@ def sign_in(request: HttpRequest, *, email: str, password: str) -> User:
 
 
 def sign_out(request: HttpRequest) -> None:
-    """End the session."""
+    """End the session; whatever it holds open is closed."""
+    user = request.user
     logout(request)
+    if isinstance(user, User):
+        signed_out_tell(user)
+
+
+def others_signed_out(request: HttpRequest, user: User) -> None:
+    """The person's other sign-ins have ended, this one goes on: tell what they hold open."""
+    request.session.save()  # or this one would look like those
+    signed_out_tell(user)
+
+
+def session_user(key: str) -> User | None:
+    """Whose sign-in a session is; None where it has ended."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    user = get_user(request)
+    return user if isinstance(user, User) and user.is_active else None

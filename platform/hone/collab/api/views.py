@@ -1,6 +1,5 @@
 from typing import ClassVar
 
-from django.core import signing
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +10,7 @@ from hone.collab.api import serializers
 from hone.collab.api.encode import content_body, draft_body, moment_body
 from hone.collab.api.review_bodies import DraftUpdate
 from hone.collab.core.shape import ShapeError
-from hone.collab.core.tokens import SALT, TOKEN_S
+from hone.collab.core.tokens import TOKEN_S
 from hone.collab.models import Draft
 from hone.collab.selectors import (
     draft_content,
@@ -24,6 +23,7 @@ from hone.collab.selectors import (
 )
 from hone.collab.services import draft_close, draft_create, draft_main, draft_publish
 from hone.collab.services.branches import draft_update
+from hone.collab.services.tickets import Ticket, token_made
 from hone.common.errors import InvalidError
 from hone.common.schema import read
 from hone.prompts.models import Prompt
@@ -117,7 +117,8 @@ class DraftToken(DraftView):
     @extend_schema(request=None, responses={201: serializers.RoomToken})
     def post(self, request: Request, project: str, draft: object) -> Response:
         found = self.draft(draft)
-        token = signing.dumps({"user": person(request).pk, "draft": str(found.pk)}, salt=SALT)
+        session = request._request.session.session_key or ""
+        token = token_made(Ticket(person(request).pk, session), found.pk)
         url = f"/ws/collab/{found.pk}?token={token}"
         return Response({"token": token, "url": url, "expires_in_s": TOKEN_S}, status=201)
 

@@ -2,31 +2,31 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core import signing
 
 from hone.accounts.api.scope import access_of_scope
 from hone.accounts.models import User
 from hone.accounts.selectors import Access, access_of_user
-from hone.collab.core.tokens import SALT, TOKEN_S
+from hone.accounts.services import session_user
 from hone.collab.selectors import draft_get
+from hone.collab.services.tickets import Ticket, ticket_read
 from hone.common.asgi import Scope, headers
-from hone.common.errors import ForbiddenError, NotFoundError, UnauthenticatedError
+from hone.common.errors import ForbiddenError, UnauthenticatedError
 
 RECHECK_S: Final = 60.0  # a change of members is told at once
 
 
 @dataclass(slots=True)
 class Entrance:
-    """What came with a request to enter; `user_id` once a token was good."""
+    """What came with a request to enter; `ticket` once a token was good."""
 
     scope: Scope
     draft: str
     token: str
-    user_id: int | None = None
+    ticket: Ticket | None = None
 
     @property
     def draft_id(self) -> uuid.UUID:
@@ -45,23 +45,12 @@ def access_of_room(entrance: Entrance) -> Access:
 
 
 def _user_of_token(entrance: Entrance) -> User:
-    if entrance.user_id is None:
-        entrance.user_id = token_read(entrance.token, entrance.draft)
-    user = User.objects.filter(pk=entrance.user_id, is_active=True).first()
-    if user is None:
-        raise UnauthenticatedError("The token's person has no account any more")
+    if entrance.ticket is None:
+        entrance.ticket = ticket_read(entrance.token, entrance.draft)
+    user = session_user(entrance.ticket.session)
+    if user is None or user.pk != entrance.ticket.user_id:
+        raise UnauthenticatedError("The sign-in that the token came from has ended")
     return user
-
-
-def token_read(token: str, draft: str) -> int:
-    """The person that a token lets into a draft; raises UnauthenticatedError."""
-    try:
-        found: Any = signing.loads(token, salt=SALT, max_age=TOKEN_S)
-    except signing.BadSignature:
-        raise UnauthenticatedError("The token is not valid, or older than a minute") from None
-    if found["draft"] != draft:
-        raise NotFoundError("The token is for another draft")
-    return int(found["user"])
 
 
 def _check_origin(scope: Scope) -> None:

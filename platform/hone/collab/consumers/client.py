@@ -12,8 +12,12 @@ from hone.common.websocket import binary_frame
 
 MOST_QUEUED_BYTES: Final = 16 * 1024 * 1024
 MOST_UNSETTLED: Final = 64
+HEARD_S: Final = 0.03  # in which a connection may send so much that is no edit:
+MOST_HEARD: Final = 64  # frames, or as many times 4 KiB
 NOT_AN_EDIT: Final = 1003
 TRY_AGAIN: Final = 1013
+SIGNED_OUT: Final = 4401
+KEY_REVOKED: Final = "The key has been revoked"
 DRAFT_CLOSED: Final = 4410
 DRAFT_FULL: Final = 4413
 
@@ -22,10 +26,10 @@ class Socket(Protocol):
     """The short way in and out (hone.common.websocket), where the server has one."""
 
     on_message: Callable[[bytes], bool] | None
+    write: Callable[[bytes], None]
 
     @property
     def is_writable(self) -> bool: ...
-    def write(self, frames: bytes) -> None: ...
 
 
 @dataclass(eq=False, slots=True)
@@ -43,22 +47,56 @@ class Client:
     closing: tuple[int, str] | None = None
     is_refused: bool = False  # an edit was; what it sent after is dropped
     num_unsettled: int = 0  # edits that are not in the log yet
+    num_held: int = 0  # those of them that wait for what they build on
+    num_heard: int = 0  # of what is no edit, lately
+    is_behind: bool = False  # something it sent takes its time; what it sent after waits
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_ahead(self) -> bool:
-        """Whether it has to wait for its own edits, so that a flood delays nobody else's."""
-        return self.num_unsettled >= MOST_UNSETTLED
+        """Whether it has to wait for what it sent, so that a flood delays nobody else."""
+        return self.num_unsettled >= MOST_UNSETTLED or self.num_heard >= MOST_HEARD
 
     def settle(self) -> None:
         """One of its edits is in the log, or refused."""
         self.num_unsettled -= 1
         self.settled.set()
 
+    def unhold(self) -> None:
+        """One of its edits need not wait any more for what it builds on."""
+        self.num_held -= 1
+        self.settle()
+
+    def count_heard(self, num_bytes: int) -> None:
+        """Count a message that is no edit."""
+        if not self.num_heard:
+            asyncio.get_running_loop().call_later(HEARD_S, self._forget_heard)
+        self.num_heard += 1 + (num_bytes >> 12)
+
+    def _forget_heard(self) -> None:
+        self.num_heard = 0
+        self.settled.set()
+
     async def keep_pace(self) -> None:
+        """Wait until it may go on."""
         while self.is_ahead and self.closing is None:
             self.settled.clear()
             await self.settled.wait()
+
+    async def none_held(self) -> None:
+        """Wait until none of its edits waits for what it builds on."""
+        while self.num_held and self.closing is None:
+            self.settled.clear()
+            await self.settled.wait()
+
+    def pass_on(self, message: bytes, framed: bytes) -> None:
+        """Send one message, made once for many clients; `framed`: as a WebSocket frame."""
+        if self.closing is None:
+            socket = self.socket
+            if socket is not None and not self.queue and socket.is_writable:
+                socket.write(framed)
+            else:
+                self.send_all([message], framed)
 
     def send(self, message: bytes) -> None:
         """Send a message, at once where the line is free."""

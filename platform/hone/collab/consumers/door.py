@@ -6,8 +6,8 @@ closed, 1003 a frame that is none, 1009 too large, 1013 come again.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 import structlog
@@ -15,7 +15,7 @@ import structlog
 from hone.accounts.core.roles import Role
 from hone.accounts.selectors import Access
 from hone.collab.consumers.access import RECHECK_S, Entrance, access_of_room
-from hone.collab.consumers.client import TRY_AGAIN, Client
+from hone.collab.consumers.client import KEY_REVOKED, TRY_AGAIN, Client
 from hone.collab.consumers.registry import leave_later, room_of, tell_here
 from hone.collab.consumers.room import Room
 from hone.collab.core.frames import (
@@ -30,7 +30,8 @@ from hone.collab.core.frames import (
     Reader,
     denied_frame,
 )
-from hone.collab.core.shape import update_check
+from hone.collab.core.needs import Needs
+from hone.collab.core.shape import update_read
 from hone.collab.selectors import person_of
 from hone.common.asgi import Receive, Scope, Send
 from hone.common.database import database_call
@@ -41,7 +42,12 @@ from hone.common.websocket import EXTENSION
 log = structlog.get_logger(__name__)
 PREFIX: Final = "/ws/collab"
 QUESTION: Final = bytes((SYNC, STATE))  # its answer reads the log first
+KEYSTROKE: Final = bytes((SYNC, EDIT))
+SHORT: Final = 128  # a frame whose length takes one byte
+UPDATES: Final = (bytes((SYNC, ANSWER)), bytes((SYNC, EDIT)))
 MAX_FRAME_BYTES: Final = 2 * 1024 * 1024
+MAX_STATES_BYTES: Final = 256 * 1024  # of an awareness message
+QUICK_BYTES: Final = 16 * 1024  # a longer edit is looked through beside the event loop
 NOT_A_FRAME, TOO_LARGE, NO_RIGHT = 1003, 1009, 4403
 CODES: Final = {401: 4401, 403: NO_RIGHT, 404: 4404, 409: TRY_AGAIN, 503: TRY_AGAIN}
 
@@ -85,10 +91,14 @@ def _client(entrance: Entrance, access: Access) -> Client:
             problem = as_hone_error(error)
             if problem is None or problem.status >= 500:
                 return  # a database that is down takes access from nobody
-            client.close(CODES.get(problem.status, NO_RIGHT), str(problem))
+            why = str(problem)
+            if problem.status == 401:
+                is_key = client.person.user_id is None
+                why = KEY_REVOKED if is_key else "Your sign-in has ended"
+            client.close(CODES.get(problem.status, NO_RIGHT), why)
             return
         if now.role.covers(Role.MEMBER) != client.may_write:
-            client.close(NO_RIGHT, f"Your role is now {now.role.value}; come again")
+            client.close(NO_RIGHT, f"Your role is now {now.role.value}")
 
     socket = entrance.scope.get("extensions", {}).get(EXTENSION)
     return Client(person_of(access), access.role.covers(Role.MEMBER), recheck, socket)
@@ -129,12 +139,21 @@ def _quickly(room: Room, client: Client) -> Callable[[bytes], bool]:
     def take(data: bytes) -> bool:
         if client.closing is not None:
             return True
-        if len(data) > MAX_FRAME_BYTES or data[:2] == QUESTION or client.is_ahead:
+        if client.is_behind or len(data) > QUICK_BYTES or client.is_ahead:
+            client.is_behind = True
+            return False
+        if data[:2] == QUESTION:
             return False
         try:
-            _take(room, client, data)
+            if data[:2] == KEYSTROKE and client.may_write and len(data) == data[2] + 3 < SHORT:
+                room.edit(client, data[3:], update_read(data[3:]))
+                return True
+            answer = _take(room, client, data)
         except ValueError as error:
             client.close(NOT_A_FRAME, str(error))
+        else:
+            if answer is not None:  # a question in an unusual spelling
+                room.spawn(answer)
         return True
 
     return take
@@ -153,38 +172,56 @@ async def _listen(room: Room, client: Client, receive: Receive) -> None:
             client.close(TOO_LARGE, f"A frame has at most {MAX_FRAME_BYTES} bytes")
         else:
             try:
-                waiting = _take(room, client, data)
+                await _take_in_turn(room, client, data)
             except ValueError as error:  # FrameError is one
                 client.close(NOT_A_FRAME, str(error))
-            else:
-                if waiting is not None:
-                    await waiting
+        client.is_behind = False
 
 
-def _take(room: Room, client: Client, data: bytes) -> Awaitable[None] | None:
-    """Take a frame; what to wait for before the next one."""
+async def _take_in_turn(room: Room, client: Client, data: bytes) -> None:
+    """Take a frame and wait until the next one may be."""
+    needs = None
+    if len(data) > QUICK_BYTES and client.may_write and data[:2] in UPDATES:
+        needs = await asyncio.to_thread(update_read, Reader(data, 2).bytes())
+    answer = _take(room, client, data, needs)
+    if answer is not None:
+        await answer
+    await client.keep_pace()
+
+
+def _take(
+    room: Room, client: Client, data: bytes, needs: Needs | None = None
+) -> Coroutine[Any, Any, None] | None:
+    """Take a frame; the answer to a question is under way. `needs`: of its update, if known."""
     reader = Reader(data)
     kind = reader.number()
     if kind == SYNC:
-        return _sync(room, client, reader.number(), reader.bytes())
+        return _sync(room, client, reader.number(), reader.bytes(), needs)
     if kind == AWARENESS:
-        room.hear(client, reader.bytes())
+        if len(data) > MAX_STATES_BYTES:
+            client.close(TOO_LARGE, f"An awareness message has at most {MAX_STATES_BYTES} bytes")
+            return None
+        room.crowd.hear(client, reader.bytes())
     elif kind == QUERY:
-        room.send_presence(client)
+        room.crowd.greet(client)
     else:
         raise FrameError(f"a message of kind {kind} is not known here")
+    client.count_heard(len(data))
     return None
 
 
-def _sync(room: Room, client: Client, step: int, data: bytes) -> Awaitable[None] | None:
+def _sync(
+    room: Room, client: Client, step: int, data: bytes, needs: Needs | None
+) -> Coroutine[Any, Any, None] | None:
     if step == STATE:
         return room.answer(client, data)
     if step not in (ANSWER, EDIT):
         raise FrameError(f"a sync message of kind {step} is not known here")
     if data == EMPTY_UPDATE:
-        return None
-    if not client.may_write:
+        client.count_heard(0)
+    elif not client.may_write:
         client.send(denied_frame("Your role may read this draft, not write"))
-        return None
-    update_check(data)
-    return room.edit(client, data)
+        client.count_heard(len(data))
+    else:
+        room.edit(client, data, needs or update_read(data))
+    return None

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -17,7 +17,9 @@ from weakref import WeakKeyDictionary
 import structlog
 from redis.asyncio.client import PubSub
 
-from hone.accounts.services.members import MEMBERS_CHANGED
+from hone.accounts.services.rights import MEMBERS_CHANGED, PROJECT_DELETED
+from hone.collab.core.people import key_identity, user_identity
+from hone.collab.services.tell import DRAFT_CLOSED
 from hone.common import broker
 from hone.common.events.publish import channel as project_channel
 from hone.common.events.publish import decode
@@ -27,6 +29,7 @@ RETRY_S: Final = 1.0
 LOOK_S: Final = 0.05  # how long a room that opens waits for its subscription, at most
 EDIT, AWARENESS, WHO = 1, 2, 3
 INLINE_LEN: Final = 64 * 1024  # longer updates are read from the log
+GONE: Final = (DRAFT_CLOSED, "prompt.deleted", PROJECT_DELETED)  # a draft may be gone with it
 _HEAD: Final = struct.Struct(">B8sQ")
 _SELF: Final = os.urandom(8)  # this process, whose own messages are not for it
 
@@ -40,7 +43,9 @@ class Listener(Protocol):
     def heard_edit(self, seq: int, update: bytes) -> None: ...
     def heard_awareness(self, update: bytes) -> None: ...
     def heard_who(self) -> None: ...
-    def heard_members(self) -> None: ...
+    def heard_rights(self, identity: str | None) -> None: ...
+    def heard_revoked(self, identity: str) -> None: ...
+    def heard_gone(self) -> None: ...
     def reconnected(self) -> None: ...
 
 
@@ -62,7 +67,7 @@ class Relay:
     outbox: list[tuple[str, bytes]] = field(default_factory=list)
     posting: asyncio.Task[None] | None = None
     joined: set[str] = field(default_factory=set)  # channels that Redis says we listen to
-    alone: set[UUID] = field(default_factory=set)  # rooms that nobody else was listening to
+    alone: set[Listener] = field(default_factory=set)  # rooms that nobody else was listening to
 
     def add(self, room: Listener) -> None:
         self.rooms[room.draft_id] = room
@@ -73,7 +78,7 @@ class Relay:
     def remove(self, room: Listener) -> None:
         if self.rooms.get(room.draft_id) is room:
             del self.rooms[room.draft_id]
-            self.alone.discard(room.draft_id)
+            self.alone.discard(room)
             self.changed.set()
 
     def post(self, room: Listener, messages: Iterable[bytes]) -> None:
@@ -83,9 +88,9 @@ class Relay:
         if self.posting is None or self.posting.done():
             self.posting = asyncio.create_task(self.post_all())
 
-    def has_peers(self, draft_id: UUID) -> bool:
+    def has_peers(self, room: Listener) -> bool:
         """Whether another process may have the room; one that opens it says WHO first."""
-        return draft_id not in self.alone
+        return room not in self.alone
 
     async def post_all(self) -> None:
         while self.outbox:
@@ -103,11 +108,13 @@ class Relay:
     def _count(self, batch: list[tuple[str, bytes]], counts: list[int], joined: set[str]) -> None:
         """Redis says how many listened: one is this process itself, once it has joined."""
         for (name, _), count in zip(batch, counts, strict=True):
-            draft_id = UUID(name.rpartition(":")[2])
-            if name in joined and count == 1 and draft_id in self.rooms:
-                self.alone.add(draft_id)
+            room = self.rooms.get(UUID(name.rpartition(":")[2]))
+            if room is None:
+                continue
+            if name in joined and count == 1:
+                self.alone.add(room)
             else:
-                self.alone.discard(draft_id)
+                self.alone.discard(room)
 
     async def run(self) -> None:
         while self.rooms:
@@ -153,7 +160,7 @@ class Relay:
         # Rights may have changed unheard, but only of projects that nobody listened to until now.
         for room in list(self.rooms.values()):
             if project_channel(room.project_id) in new:
-                room.heard_members()
+                room.heard_rights(None)
         return wanted
 
     def deliver(self, name: str, data: bytes) -> None:
@@ -164,7 +171,7 @@ class Relay:
         kind, sender, seq = _HEAD.unpack_from(data)
         if room is None or sender == _SELF:
             return
-        self.alone.discard(room.draft_id)
+        self.alone.discard(room)
         rest = data[_HEAD.size :]
         if kind == EDIT:
             room.heard_edit(seq, rest)
@@ -174,10 +181,22 @@ class Relay:
             room.heard_who()
 
     def deliver_project(self, project_id: int, data: bytes) -> None:
-        if decode(project_id, data).kind == MEMBERS_CHANGED:
-            for room in list(self.rooms.values()):
-                if room.project_id == project_id:
-                    room.heard_members()
+        told = decode(project_id, data)
+        if told.kind not in (MEMBERS_CHANGED, *GONE):
+            return
+        for room in list(self.rooms.values()):
+            if room.project_id == project_id:
+                _tell_room(room, told.kind, told.payload)
+
+
+def _tell_room(room: Listener, kind: str, facts: Mapping[str, Any]) -> None:
+    if kind != MEMBERS_CHANGED:
+        if facts.get("draft") in (None, str(room.draft_id)):
+            room.heard_gone()
+    elif "key" in facts:
+        room.heard_revoked(key_identity(facts["key"]))
+    else:
+        room.heard_rights(user_identity(facts["user"]) if "user" in facts else None)
 
 
 _relays: WeakKeyDictionary[asyncio.AbstractEventLoop, Relay] = WeakKeyDictionary()

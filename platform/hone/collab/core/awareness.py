@@ -4,7 +4,7 @@ An awareness update is a count, then for each client its number, its clock and i
 text (`null`: it is gone). A greater clock wins; at the same clock a departure does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import orjson
 from hone.collab.core.frames import FrameError, Reader, number, sized
 
 MAX_STATE_LEN: Final = 16 * 1024
+MOST_ENTRIES: Final = 1000  # of an update; a client repeats what others told, too
 STALE_S: Final = 30.0  # clients renew their state every 15 s
 
 State = dict[str, Any]
@@ -31,8 +32,11 @@ def entries_parse(data: bytes) -> list[Entry]:
     """The entries of an awareness update; raises FrameError."""
     reader = Reader(data)
     count = reader.number()
-    if count > len(data):
-        raise FrameError(f"an awareness update of {len(data)} bytes cannot hold {count} clients")
+    if count > min(len(data), MOST_ENTRIES):
+        raise FrameError(
+            f"an awareness update of {len(data)} bytes cannot hold {count} clients"
+            f" (at most {MOST_ENTRIES})"
+        )
     return [_entry(reader) for _ in range(count)]
 
 
@@ -51,10 +55,16 @@ def _entry(reader: Reader) -> Entry:
 
 def entries_encode(entries: Iterable[Entry]) -> bytes:
     """An awareness update."""
-    parts = [
-        number(entry.client) + number(entry.clock) + sized(orjson.dumps(entry.state))
-        for entry in entries
-    ]
+    return entries_join([entry_encode(entry) for entry in entries])
+
+
+def entry_encode(entry: Entry) -> bytes:
+    """One client's part of an awareness update."""
+    return number(entry.client) + number(entry.clock) + sized(orjson.dumps(entry.state))
+
+
+def entries_join(parts: Collection[bytes]) -> bytes:
+    """An awareness update of these parts."""
     return number(len(parts)) + b"".join(parts)
 
 

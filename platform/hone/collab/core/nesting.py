@@ -1,74 +1,103 @@
-"""How deep the plain values of an update are nested.
+"""The structs of an update one by one, and how deep its plain values are nested.
 
 The Rust side reads a value inside a value by recursion: 200 KB of opening brackets end the process.
-An update is walked only where it has as many bytes that may open one as would be too deep.
+An update is walked for that only where it has as many bytes that may open one as would be too deep.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from hone.collab.core.frames import FrameError, Reader
 
 MOST_DEEP: Final = 500
+MOST_PARTS: Final = 50_000  # structs, values and deleted ranges of one update
 ARRAY, OBJECT, TEXT, BUFFER = 117, 118, 119, 116
 WIDTHS: Final = {120: 0, 121: 0, 122: 8, 123: 8, 124: 4, 126: 0, 127: 0}
 INTEGER = 125
 HAS_ORIGIN, HAS_RIGHT, HAS_KEY = 0x80, 0x40, 0x20
+COLLECTED, LEFT_OUT = 0, 10  # structs that hold nothing
+
+Id = tuple[int, int]  # client and clock
+
+
+@dataclass(slots=True)
+class Walk(Reader):
+    """Reads one update and counts its parts: the Rust side takes them all in one go."""
+
+    num_parts: int = 0
+
+    def count(self) -> int:
+        """How many parts follow; raises FrameError where they are too many."""
+        num = self.number()
+        self.num_parts += num
+        if self.num_parts > MOST_PARTS:
+            raise FrameError(f"an edit has at most {MOST_PARTS} parts; send it in several")
+        return num
 
 
 def nesting_check(update: bytes) -> None:
     """Raise FrameError where a value of the update is nested too deep, or it is no update."""
     if update.count(ARRAY) + update.count(OBJECT) <= MOST_DEEP:
         return
-    reader = Reader(update)
+    reader = Walk(update)
     for _ in range(reader.number()):
-        num_structs = reader.number()
-        _ids(reader, 1)
+        num_structs = reader.count()
+        _id(reader)
         for _ in range(num_structs):
-            _struct(reader)
+            kind, _ids = struct_head(reader)
+            content_skip(reader, kind)
 
 
-def _ids(reader: Reader, num: int) -> None:
-    for _ in range(2 * num):
-        reader.number()
+def _id(reader: Reader) -> Id:
+    return reader.number(), reader.number()
 
 
-def _struct(reader: Reader) -> None:
+def struct_head(reader: Walk) -> tuple[int, list[Id]]:
+    """What kind of content a struct holds, and which others it names."""
     info = _byte(reader)
     kind = info & 0x1F
-    if kind in (0, 10):  # what was collected, and what is left out
-        reader.number()
-        return
-    _ids(reader, bool(info & HAS_ORIGIN) + bool(info & HAS_RIGHT))
-    if not info & (HAS_ORIGIN | HAS_RIGHT):
+    named: list[Id] = []
+    if kind in (COLLECTED, LEFT_OUT):
+        return kind, named
+    if info & HAS_ORIGIN:
+        named.append(_id(reader))
+    if info & HAS_RIGHT:
+        named.append(_id(reader))
+    if not named:
         if reader.number():
             reader.bytes()
         else:
-            _ids(reader, 1)
+            named.append(_id(reader))
         if info & HAS_KEY:
             reader.bytes()
-    _content(reader, kind)
+    return kind, named
 
 
-def _content(reader: Reader, kind: int) -> None:
-    if kind == 1:  # deleted
-        reader.number()
-    elif kind == 2:  # JSON texts
-        for _ in range(reader.number()):
-            reader.bytes()
-    elif kind in (3, 4, 5):  # bytes, text, an embedded JSON text
+def content_skip(reader: Walk, kind: int) -> int:
+    """Read over content; how many clocks it takes (of a text: nothing is said)."""
+    if kind in (COLLECTED, LEFT_OUT, 1):  # 1: deleted
+        return reader.number()
+    if kind in (2, 8):  # JSON texts, plain values
+        num = reader.count()
+        _texts(reader, num) if kind == 2 else _values(reader, num)
+        return num
+    if kind in (3, 4, 5):  # bytes, text, an embedded JSON text
         reader.bytes()
     elif kind == 6:  # a format: name and JSON text
-        reader.bytes()
-        reader.bytes()
+        _texts(reader, 2)
     elif kind == 7:
         _type(reader)
-    elif kind == 8:
-        _values(reader, reader.number())
     elif kind == 9:  # a document: its name and options
         reader.bytes()
         _values(reader, 1)
     else:
         raise FrameError(f"Cannot decode update: content of kind {kind}")
+    return 1
+
+
+def _texts(reader: Reader, num: int) -> None:
+    for _ in range(num):
+        reader.bytes()
 
 
 def _type(reader: Reader) -> None:
@@ -79,7 +108,7 @@ def _type(reader: Reader) -> None:
         raise FrameError(f"Cannot decode update: a type of kind {kind}")
 
 
-def _values(reader: Reader, num: int) -> None:
+def _values(reader: Walk, num: int) -> None:
     """Plain values, without recursion: how many of each open one are still to come."""
     open_values = [(num, False)]
     while open_values:
@@ -91,7 +120,7 @@ def _values(reader: Reader, num: int) -> None:
             reader.bytes()
         tag = _byte(reader)
         if tag in (ARRAY, OBJECT):
-            open_values.append((reader.number(), tag == OBJECT))
+            open_values.append((reader.count(), tag == OBJECT))
             if len(open_values) > MOST_DEEP:
                 raise FrameError(f"a value of the update is nested deeper than {MOST_DEEP}")
         elif tag in (TEXT, BUFFER):

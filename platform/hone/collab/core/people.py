@@ -22,6 +22,16 @@ def color_of(identity: str) -> str:
     return COLORS[hashlib.sha256(identity.encode()).digest()[0] % len(COLORS)]
 
 
+def user_identity(user_id: object) -> str:
+    """How a person is named among those in a room."""
+    return f"u{user_id}"
+
+
+def key_identity(key_id: object) -> str:
+    """How a program with a key is named there."""
+    return f"k{key_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who sits at a socket, as the server knows it."""

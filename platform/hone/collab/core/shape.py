@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pycrdt import Array, Doc, Map, Text
 
+from hone.collab.core.needs import Needs, needs_of
 from hone.collab.core.nesting import nesting_check
 
 ROOTS: Final = ("text", "messages", "config", "variables", "meta")
@@ -132,6 +133,19 @@ def plain(value: Any) -> Any:
 def update_check(update: bytes) -> None:
     """Raise ValueError unless the bytes are an update that a document takes."""
     nesting_check(update)
+    _try(update)
+
+
+def update_read(update: bytes) -> Needs:
+    """As `update_check`; what the update needs of a document."""
+    needs = needs_of(update)  # the values are walked here, too
+    if not needs.is_plain:
+        _try(update)
+    return needs
+
+
+def _try(update: bytes) -> None:
+    """Give it to a document that nobody needs: one that fails half-way is lost."""
     try:
         Doc[Any]().apply_update(update)
     except ValueError:

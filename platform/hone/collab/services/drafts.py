@@ -6,7 +6,7 @@ from hone.collab.core.shape import Shape, ShapeError, document_made, document_re
 from hone.collab.models import Draft
 from hone.collab.selectors import document_of, draft_since
 from hone.collab.services.log import moment_keep
-from hone.collab.services.tell import draft_changed
+from hone.collab.services.tell import draft_changed, draft_closed
 from hone.common import clock
 from hone.common.errors import ConflictError, InvalidError
 from hone.prompts.core.names import LATEST
@@ -120,3 +120,4 @@ def draft_publish(
 def draft_close(*, draft: Draft) -> None:
     """End a draft; its history stays, and whoever is in its room is told."""
     Draft.objects.filter(pk=draft.pk).update(status=Draft.Status.CLOSED, updated_at=clock.now())
+    draft_closed(draft)

@@ -12,7 +12,7 @@ from django.db.models import Min
 from hone.accounts.models import User
 from hone.collab.core.change import document_change
 from hone.collab.core.pairing import pair
-from hone.collab.core.people import Person
+from hone.collab.core.people import Person, user_identity
 from hone.collab.core.resolve import Resolved
 from hone.collab.core.shape import Shape, ShapeError, document_open, document_read, update_apply
 from hone.collab.core.strokes import Stroke, strokes_of
@@ -69,18 +69,18 @@ def _stretches(strokes: Sequence[Stroke]) -> list[Stretch]:
 
 def _people(ids: set[int]) -> dict[int, Person]:
     rows = User.objects.filter(pk__in=ids).values_list("pk", "name", "email")
-    return {pk: Person(f"u{pk}", name or email, pk) for pk, name, email in rows}
+    return {pk: Person(user_identity(pk), name or email, pk) for pk, name, email in rows}
 
 
 def _writers(draft: Draft) -> dict[int, Person]:
     """Yjs client -> person, for everybody who ever wrote."""
     log = DraftUpdate.objects.filter(draft=draft, seq__gt=draft.snapshot_seq).order_by("seq")
     found = {
-        client: Person(f"u{user_id}", name, user_id)
+        client: Person(user_identity(user_id), name, user_id)
         for client, (user_id, name) in clients_people(log).items()
     }
     rows = DraftWriter.objects.filter(draft=draft).values_list("client", "user_id", "name")
-    found |= {client: Person(f"u{user}", name, user) for client, user, name in rows}
+    found |= {client: Person(user_identity(user), name, user) for client, user, name in rows}
     return found
 
 

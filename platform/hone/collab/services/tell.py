@@ -14,6 +14,7 @@ from hone.common import broker, events
 
 log = structlog.get_logger(__name__)
 REVIEW_CHANGED: Final = "review.changed"
+DRAFT_CLOSED: Final = "draft.closed"
 # No room's own name: the room of this process is told like those of all others.
 _SENDER: Final = os.urandom(8)
 
@@ -34,3 +35,8 @@ def draft_changed(draft: Draft) -> None:
     """Tell pages that comments, approvals or the place of the draft are others now."""
     facts = {"draft": str(draft.pk), "prompt": draft.prompt.name}
     events.publish(draft.project_id, REVIEW_CHANGED, facts)
+
+
+def draft_closed(draft: Draft) -> None:
+    """Tell the rooms of the draft that it takes nothing any more."""
+    events.publish(draft.project_id, DRAFT_CLOSED, {"draft": str(draft.pk)})
