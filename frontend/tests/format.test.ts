@@ -29,7 +29,7 @@ describe("costs", () => {
     ["0.000135000000", "$0.000135"],
     [1.35e-7, "$0.000000135"],
     ["0.0099", "$0.0099"],
-    ["0.25", "$0.25"],
+    ["0.25", "$0.250"],
     ["0.1234", "$0.123"],
     ["12.5", "$12.50"],
     ["1234.567", "$1,234.57"],
@@ -41,10 +41,11 @@ describe("counts and rates", () => {
     expect(formatCount(1234567)).toBe("1,234,567");
     expect(formatCompact(9999)).toBe("9,999");
     expect(formatCompact(12_345)).toBe("12.3k");
-    expect(formatCompact(2_500_000)).toBe("2.5M");
+    expect(formatCompact(2_500_000)).toBe("2.50M");
   });
   it("keeps 3 significant digits and the unit", () => {
     expect(formatRate(152.34)).toBe("152 tok/s");
+    expect(formatRate(4170.2)).toBe("4,170 tok/s");
     expect(formatRate(8.1234)).toBe("8.12 tok/s");
     expect(formatBytes(312_000_000)).toBe("298 MiB");
     expect(formatBytes(0)).toBe("0 B");

@@ -43,7 +43,7 @@ describe("panels", () => {
 
   it("tell how many calls have no price beside what the others cost", () => {
     const priced = figures(2, { cost: { n: 5, mean: 0.002, low: 0.001, high: 0.003 }, cost_total: 0.01, unpriced: 5 });
-    expect(panelsOf([priced]).find((panel) => panel.id === "cost")!.note).toBe("$0.01 in all · 5 calls without a price");
+    expect(panelsOf([priced]).find((panel) => panel.id === "cost")!.note).toBe("$0.010 in all · 5 calls without a price");
   });
 
   it("have one for each score, shares as percentages", () => {

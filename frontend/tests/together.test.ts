@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import * as Y from "yjs";
 
 import { pastOf, piecesOf } from "@/features/together/attribution";
-import { keptRunOf, liveRun, sharedRunOf } from "@/features/together/runs";
+import type { Room } from "@/features/together/room";
+import { keptRun, keptRunOf, liveRun, sharedRunOf } from "@/features/together/runs";
+import { isInterrupted, limitOf, requestOf, settle } from "@/features/together/use-run";
 import { pointAt, pointsOf, seqsOf } from "@/features/together/timeline";
 import { answerBegun } from "@/lib/answer-stream";
 import type { DraftHistory } from "@/lib/api/types";
@@ -87,4 +89,49 @@ describe("a shared run", () => {
     for (const odd of [null, 3, "x", {}, { state: "odd" }]) expect(sharedRunOf(odd)).toBeNull();
     expect(keptRunOf({ state: "done", text: 5, by: null })).toMatchObject({ text: "", by: { name: "", color: "" }, at: 0 });
   });
+
+  it("carries tools that are called, cut to what a person's state may hold", () => {
+    const toolCalls = Array.from({ length: 20 }, (_, n) => ({ id: null, name: `tool${n}`, arguments: "a".repeat(5000) }));
+    const run = liveRun("r", { ...answerBegun("m"), state: "streaming", text: "x".repeat(9000), toolCalls });
+    expect(run.toolCalls).toHaveLength(8);
+    expect(JSON.stringify(run).length).toBeLessThan(5500);
+    expect(sharedRunOf(JSON.parse(JSON.stringify(run)))).toEqual(run);
+  });
+
+  it("is interrupted once its page is gone, and its own person marks it", () => {
+    const { room, here } = roomOf();
+    here.add(7);
+    const answer = { ...answerBegun("m"), state: "streaming" as const };
+    room.runs.set("0", keptRun("own", answer, { id: "u1", name: "Ada", color: "" }, 7));
+    room.runs.set("1", keptRun("other's", answer, { id: "u2", name: "Bob", color: "" }, 8));
+    const run = (slot: string) => keptRunOf(room.runs.get(slot))!;
+    expect([isInterrupted(room, run("0")), isInterrupted(room, run("1"))]).toEqual([false, true]);
+    settle(room, "u1");
+    expect(run("0").state).toBe("streaming");
+    here.clear();
+    settle(room, "u1");
+    expect([run("0").state, run("1").state]).toEqual(["interrupted", "streaming"]);
+    expect(isInterrupted(room, { ...run("1"), state: "done" })).toBe(false);
+  });
+
+  it("ends at the room's limit unless the draft has its own or more is asked for", () => {
+    const { room } = roomOf();
+    expect(requestOf(room, "m")).toMatchObject({ max_tokens: 1024 });
+    expect(limitOf(room)).toEqual({ tokens: 1024, isOwn: true });
+    room.config.set("max_completion_tokens", 50);
+    expect(requestOf(room, "m")).toMatchObject({ max_completion_tokens: 50 });
+    expect(requestOf(room, "m")).not.toHaveProperty("max_tokens");
+    expect(requestOf(room, "m", 100)).toMatchObject({ max_tokens: 100 });
+    expect(requestOf(room, "m", 100)).not.toHaveProperty("max_completion_tokens");
+    expect(room.config.toJSON()).toEqual({ max_completion_tokens: 50 });
+  });
 });
+
+/** What of a room runs need: its document, and who is there. */
+function roomOf() {
+  const document = new Y.Doc();
+  const here = new Set<number>();
+  const map = (name: string) => document.getMap(name);
+  const room = { document, runs: map("runs"), config: map("config"), meta: map("meta"), variables: map("variables"), text: document.getText("text"), messages: document.getArray("messages"), awareness: { getStates: () => here } };
+  return { room: room as unknown as Room, here };
+}

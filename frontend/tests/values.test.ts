@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fromText, toLine, toText } from "@/lib/json-text";
+import { fromText, toLine, toReading, toText } from "@/lib/json-text";
 import { mediaIn } from "@/lib/media";
 
 describe("values as people type them", () => {
@@ -13,7 +13,10 @@ describe("values as people type them", () => {
   it("shows what it reads", () => {
     for (const value of [{ a: [1] }, "text", null]) expect(fromText(toText(value)).value).toEqual(value);
     expect(toLine("a\n  b")).toBe("a b");
-    expect(toLine({ a: 1 })).toBe('{"a":1}');
+    expect(toLine({ city: "Paris", days: 2 })).toBe("city: Paris · days: 2");
+    expect(toLine({ a: [1] }).replace(/ /g, "")).toBe('{"a":[1]}');
+    expect(toReading({ city: "Paris", days: 2 })).toBe("city: Paris\ndays: 2");
+    expect(toReading("Paris")).toBe("Paris");
   });
 });
 

@@ -13,6 +13,7 @@ import { ErrorBoundary } from "./error-boundary";
 import { routes } from "./routes";
 import { Shell } from "./shell";
 
+const NotFound = lazy(() => import("./not-found"));
 const Login = lazy(() => import("@/features/login/login-page"));
 
 export function App() {
@@ -75,7 +76,7 @@ function SignedIn({ session }: { session: Session }) {
                 <Redirect to={`/p/${project.slug}/traces`} replace />
               </Route>
               <Route>
-                <Empty title="There is no page at this address" />
+                <NotFound />
               </Route>
             </Switch>
           </Suspense>

@@ -2,11 +2,12 @@ import "./palette.css";
 
 import * as Radix from "@radix-ui/react-dialog";
 import { useQuery } from "@tanstack/react-query";
-import { CornerDownLeft, FlaskConical, FolderOpen, Keyboard, LogOut, MessageSquareText, Search } from "lucide-react";
+import { CornerDownLeft, Database, FolderOpen, Keyboard, ListVideo, LogOut, MessageSquareText, Search, Settings2 } from "lucide-react";
 import { useState, type KeyboardEvent, type ReactElement } from "react";
 import { useLocation } from "wouter";
 
 import { Keys } from "@/components/keys";
+import { useFocusBack } from "@/hooks/use-focus-back";
 import { useProject } from "@/hooks/use-project";
 import { promptsQuery } from "@/lib/api/queries";
 import type { Session } from "@/lib/api/types";
@@ -45,6 +46,7 @@ export default function Palette({ onClose, ...rest }: PaletteProps) {
   const [index, setIndex] = useState(0);
   const commands = useCommands(query, rest);
   const chosen = Math.min(index, commands.length - 1);
+  const back = useFocusBack();
 
   const run = (command: Command | undefined) => {
     if (!command) return;
@@ -63,7 +65,7 @@ export default function Palette({ onClose, ...rest }: PaletteProps) {
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="overlay" />
-        <Radix.Content className="palette" aria-describedby={undefined} onKeyDown={onKeyDown}>
+        <Radix.Content className="palette" onCloseAutoFocus={back} aria-describedby={undefined} onKeyDown={onKeyDown}>
           <Radix.Title className="sr-only">Command palette</Radix.Title>
           <div className="palette-field">
             <Search size={16} aria-hidden="true" />
@@ -119,6 +121,10 @@ function CommandList({ commands, chosen, onRun, onChoose }: ListProps) {
   );
 }
 
+/** What has no entry of its own in the side bar. */
+const LISTS = { observations: "Observations", sessions: "Sessions", users: "Users", "datasets?tab=experiments": "Experiments" };
+const SETTINGS = { keys: "API keys", connections: "Connections", members: "Members", prompts: "Prompt labels and approvals", prices: "Prices", masks: "Masks", retention: "Retention and erasing" };
+
 function useCommands(query: string, { session, places, onKeys }: Omit<PaletteProps, "onClose">): Command[] {
   const { slug } = useProject();
   const [, go] = useLocation();
@@ -135,10 +141,12 @@ function useCommands(query: string, { session, places, onKeys }: Omit<PalettePro
       const Icon = place.icon as Place["icon"];
       return { id: place.path, group: "Go", name: place.name, keys: place.keys, icon: <Icon size={15} />, run: to(place.path) };
     }),
+    ...Object.entries(LISTS).map(([path, name]) => ({ id: path.replace(/\W/g, "-"), group: "Go", name, icon: <FolderOpen size={15} />, run: to(path) })),
     { id: "new-prompt", group: "Act", name: "New prompt", icon: <MessageSquareText size={15} />, run: to("prompts?new=1") },
-    { id: "new-run", group: "Act", name: "New run", icon: <FlaskConical size={15} />, run: to("runs?new=1") },
+    { id: "new-dataset", group: "Act", name: "New dataset", icon: <Database size={15} />, run: to("datasets?new=1") },
+    { id: "new-run", group: "Act", name: "New run", icon: <ListVideo size={15} />, run: to("runs?new=1") },
     ...prompts.map((p) => ({ id: `p-${p.name}`, group: "Prompt", name: p.name, icon: <MessageSquareText size={15} />, run: to(`prompts/${p.name}`) })),
-    ...["connections", "members"].map((tab) => ({ id: tab, group: "Settings", name: tab[0]!.toUpperCase() + tab.slice(1), icon: <FolderOpen size={15} />, run: to(`settings/${tab}`) })),
+    ...Object.entries(SETTINGS).map(([tab, name]) => ({ id: `settings-${tab}`, group: "Settings", name, icon: <Settings2 size={15} />, run: to(`settings/${tab}`) })),
     ...session.projects.filter((p) => p.slug !== slug).map((p) => ({ id: `project-${p.slug}`, group: "Project", name: p.name, icon: <FolderOpen size={15} />, run: () => go(`/p/${p.slug}/traces`) })),
     ...THEMES.map(({ value, label, icon }) => ({ id: `theme-${value}`, group: "Theme", name: label, icon, run: () => setTheme(value) })),
     { id: "keys", group: "Help", name: "Keys", keys: "?", icon: <Keyboard size={15} />, run: onKeys },

@@ -1,12 +1,21 @@
-import { cloneElement, lazy, Suspense, useState, type ComponentProps, type ReactElement, type ReactNode } from "react";
+import { cloneElement, useState, type ComponentProps, type ReactElement, type ReactNode } from "react";
 
-/** Menus float on a positioning engine of 20 KB; it comes when the mouse nears a menu's button, or on its click. */
-const load = () => import("./menu-radix");
-const Floating = lazy(async () => ({ default: (await load()).Menu }));
+import { announce } from "@/lib/announce";
 
-export const MenuItem = lazy(async () => ({ default: (await load()).MenuItem }));
-export const MenuLabel = lazy(async () => ({ default: (await load()).MenuLabel }));
-export const MenuLine = lazy(async () => ({ default: (await load()).MenuLine }));
+import type * as Radix from "./menu-radix";
+
+type Floats = typeof Radix;
+
+/** Menus float on a positioning engine of 20 KB; it comes when the mouse or the focus nears a menu's button, or on its click. */
+let floats: Floats | undefined;
+const load = async () => {
+  floats ??= await import("./menu-radix");
+};
+
+// Plain functions, not lazy ones: those would have the first menu wait for a fallback's shortest time.
+export const MenuItem = (props: ComponentProps<Floats["MenuItem"]>) => floats && <floats.MenuItem {...props} />;
+export const MenuLabel = (props: ComponentProps<Floats["MenuLabel"]>) => floats && <floats.MenuLabel {...props} />;
+export const MenuLine = () => floats && <floats.MenuLine />;
 
 interface MenuProps {
   /** A button. */
@@ -18,16 +27,14 @@ interface MenuProps {
 
 export function Menu({ trigger, ...rest }: MenuProps) {
   const [asked, setAsked] = useState(false);
-  const closed = cloneElement(trigger, {
-    "aria-haspopup": "menu",
-    "aria-expanded": false,
-    onPointerEnter: () => void load(),
-    onClick: () => setAsked(true),
-  });
-  if (!asked) return closed;
-  return (
-    <Suspense fallback={closed}>
-      <Floating trigger={trigger} {...rest} />
-    </Suspense>
-  );
+  // A failed first load is repeated, and told, by the click.
+  const near = () => void load().catch(() => undefined);
+  const open = () =>
+    load().then(
+      () => setAsked(true),
+      () => announce("The menu could not be loaded: reload the page", "error"),
+    );
+  if (asked && floats) return <floats.Menu trigger={trigger} {...rest} />;
+  // The button keeps the focus until the menu can take it.
+  return cloneElement(trigger, { "aria-haspopup": "menu", "aria-expanded": false, onPointerEnter: near, onFocus: near, onClick: () => void open() });
 }

@@ -1,8 +1,9 @@
 import "./page.css";
 
 import { ChevronRight } from "lucide-react";
-import { Fragment, type ReactNode } from "react";
+import { Fragment, useRef, type ReactNode } from "react";
 
+import { useLanding } from "@/hooks/use-landing";
 import { useTitle } from "@/hooks/use-title";
 
 import { Link } from "./link";
@@ -18,7 +19,9 @@ interface PageProps {
 
 /** A page: its bar with where one is and what one can do, and its content. */
 export function Page({ title, path = [], aside, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
   useTitle(title);
+  useLanding(heading);
   return (
     <main className="page" id="main" tabIndex={-1}>
       <header className="page-bar">
@@ -31,7 +34,7 @@ export function Page({ title, path = [], aside, actions, children }: PageProps) 
               <ChevronRight size={14} aria-hidden="true" className="faint" />
             </Fragment>
           ))}
-          <h1 className="ellipsis" title={title}>
+          <h1 className="ellipsis" title={title} ref={heading} tabIndex={-1}>
             {title}
           </h1>
           {aside}

@@ -18,6 +18,9 @@ interface TabsProps {
   hrefOf?: (id: string) => string;
 }
 
+/** On a phone not all tabs fit beside each other. */
+const inSight = (tab: HTMLElement | null) => tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 /** Tabs whose choice is in the address. */
 export function Tabs({ label, tabs, current, hrefOf }: TabsProps) {
   const [path] = useLocation();
@@ -32,7 +35,7 @@ export function Tabs({ label, tabs, current, hrefOf }: TabsProps) {
   return (
     <nav className="tabs" aria-label={label}>
       {tabs.map((tab) => (
-        <Link key={tab.id} href={(hrefOf ?? inSearch)(tab.id)} replace={!hrefOf} className="tab" aria-current={tab.id === current ? "page" : undefined}>
+        <Link key={tab.id} href={(hrefOf ?? inSearch)(tab.id)} replace={!hrefOf} ref={tab.id === current ? inSight : undefined} className="tab" aria-current={tab.id === current ? "page" : undefined}>
           {tab.label}
           {tab.count !== undefined && <span className="tab-count">{tab.count.toLocaleString("en-US")}</span>}
         </Link>

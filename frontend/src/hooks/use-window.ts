@@ -25,14 +25,16 @@ export function useWindow(frame: RefObject<HTMLDivElement | null>, rowHeight: nu
   return { ...range, measure: (box: Element) => setRange((now) => rangeOf(box, rowHeight, now)) };
 }
 
+/** Scrolls as little as brings a row into view; `head` is what covers the top of the box. */
+export function showRow(box: Element | null, index: number, rowHeight: number, head = 0): void {
+  if (!box || index < 0) return;
+  const top = index * rowHeight;
+  const room = box.clientHeight - head;
+  if (top < box.scrollTop) box.scrollTo({ top });
+  else if (top + rowHeight > box.scrollTop + room) box.scrollTo({ top: top + rowHeight - room });
+}
+
 /** Brings the active row into view; `head` is what covers the top of the frame. */
 export function useShown(frame: RefObject<HTMLDivElement | null>, active: number | null, rowHeight: number, head = 0): void {
-  useEffect(() => {
-    const box = frame.current;
-    if (active === null || !box) return;
-    const top = active * rowHeight;
-    const room = box.clientHeight - head;
-    if (top < box.scrollTop) box.scrollTo({ top });
-    else if (top + rowHeight > box.scrollTop + room) box.scrollTo({ top: top + rowHeight - room });
-  }, [frame, active, rowHeight, head]);
+  useEffect(() => showRow(frame.current, active ?? -1, rowHeight, head), [frame, active, rowHeight, head]);
 }

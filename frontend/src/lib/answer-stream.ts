@@ -43,7 +43,7 @@ interface Chunk {
   error?: { message: string };
 }
 
-export const isRunning = (answer: Pick<Answer, "state">): boolean => answer.state === "waiting" || answer.state === "streaming";
+export const isRunning = (answer: { state: string }): boolean => answer.state === "waiting" || answer.state === "streaming";
 
 export const answerBegun = (model: string): Answer => ({
   model,

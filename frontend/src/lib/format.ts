@@ -9,7 +9,7 @@ const known = (value: Maybe<number>): value is number => value !== null && value
 /** 3 significant digits, without an exponent and without losing integer digits. */
 function significant(value: number): string {
   const magnitude = Math.abs(value);
-  if (magnitude >= 100) return String(Math.round(value));
+  if (magnitude >= 100) return formatCount(value);
   return String(Number(value.toPrecision(3)));
 }
 
@@ -39,7 +39,7 @@ export function formatCount(value: Maybe<number>): string {
 export function formatCompact(value: Maybe<number>): string {
   if (!known(value)) return UNKNOWN;
   if (Math.abs(value) < 10_000) return formatCount(value);
-  return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 3 }).replace("K", "k");
+  return value.toLocaleString("en-US", { notation: "compact", minimumSignificantDigits: 3, maximumSignificantDigits: 3 }).replace("K", "k");
 }
 
 export function formatRate(value: Maybe<number>, unit = "tok/s"): string {
@@ -53,7 +53,7 @@ export function formatCost(cost: Maybe<string | number>): string {
   if (!Number.isFinite(value)) return UNKNOWN;
   if (value === 0) return "$0";
   if (Math.abs(value) < 0.01) return `$${exactDecimal(cost)}`;
-  return value.toLocaleString("en-US", { style: "currency", currency: "USD", maximumFractionDigits: value < 1 ? 3 : 2 });
+  return value.toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: value < 1 ? 3 : 2 });
 }
 
 function exactDecimal(cost: string | number): string {

@@ -17,8 +17,24 @@ export function fromText(text: string): { value: unknown; problem: string | null
   }
 }
 
-/** One line of real text for a table. */
+/** One line of real text for a table: of an object its fields, without quotes and braces. */
 export function toLine(value: unknown): string {
-  const text = typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value);
+  const text = isFlat(value) ? Object.entries(value).map(([name, field]) => `${name}: ${String(field)}`).join(" · ") : toText(value);
   return text.replace(/\s+/g, " ").slice(0, 300);
+}
+
+/** As text where it is read whole: of an object of plain fields one line each. */
+export const toReading = (value: unknown): string =>
+  isFlat(value) ? Object.entries(value).map(([name, field]) => `${name}: ${String(field)}`).join("\n") : toText(value);
+
+const isFlat = (value: unknown): value is Record<string, string | number | boolean | null> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((field) => typeof field !== "object" || field === null);
+
+/** The value that a text is in JSON; undefined where it is none. */
+export function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

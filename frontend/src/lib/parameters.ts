@@ -11,3 +11,15 @@ export const PARAMETERS = [
   { name: "frequency_penalty", hint: "", step: 0.1, min: -2, max: 2 },
   { name: "seed", hint: "The same answer again", step: 1, min: 0 },
 ] as const;
+
+/** The longest answer where nothing else is said: a small model may go on for ever. */
+export const MOST_TOKENS = 1024;
+
+/** The longest answer that a prompt's config asks for. */
+export function limitIn(config: Record<string, unknown>): number | null {
+  const found = config.max_completion_tokens ?? config.max_tokens;
+  return typeof found === "number" ? found : null;
+}
+
+/** Twice what came, where it is known how much that was: for an answer that was cut. */
+export const raisedLimit = (tokens: number): number => (tokens > 0 ? tokens : MOST_TOKENS) * 2;

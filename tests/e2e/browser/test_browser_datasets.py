@@ -75,6 +75,7 @@ def test_a_score_and_a_comment_are_given_by_keyboard(
     expect(comments.get_by_role("listitem")).to_contain_text("Good enough to keep?")
     expect(other.get_by_role("region", name="Scores")).to_contain_text(name)
     thread.get_by_role("button", name="Delete comment").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete comment").click()
     expect(page.get_by_text("No comments yet.")).to_be_visible()
 
 

@@ -482,3 +482,29 @@ def test_what_others_include_is_archived_instead_of_deleted(
     expect(page.get_by_role("dialog")).to_have_count(0)
     rendered = hone_server.get(f"/api/public/v2/prompts/{outer}?label=latest")[1]
     assert "Answer. Kind. {{question}}" in str(rendered["prompt"])
+
+
+def test_a_label_that_others_include_stays_and_it_is_told_who_includes_it(
+    page: Page,
+    hone_server: Any,
+    make_prompt: Callable[..., str],
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    tone = f"e2e/{uuid.uuid4().hex[:8]}/tone"
+    path = f"/api/projects/{hone_server.project}/prompts"
+    body = {"name": tone, "type": "text", "prompt": "Kind.", "labels": ["staging"]}
+    assert hone_server.post(path, body)[0] == 201
+    outer = make_prompt("Answer. {{> " + tone + "@staging}}")
+    page.goto(prompt_url(hone_server, tone, "?tab=versions"))
+    page.get_by_role("button", name="Actions for version 1").click()
+    page.get_by_role("menuitem", name="staging chosen").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{tone}@staging is included by others")
+    includers = dialog.get_by_role("list", name="Included by")
+    expect(includers.get_by_role("listitem")).to_have_text(f"{outer}v1")
+    assert axe(page) == []
+    shoot(page, "prompt-label-included")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert hone_server.get(f"{path}/{tone}")[1]["labels"] == {"latest": 1, "staging": 1}

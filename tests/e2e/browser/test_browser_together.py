@@ -1,12 +1,13 @@
 """One prompt, several browsers: the same line, the line cut, a version made of it."""
 
+import json
 import re
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 pytestmark = pytest.mark.e2e
 
@@ -273,3 +274,104 @@ def test_a_run_is_seen_by_everybody_in_the_room(
     shoot(page, "together-run")
     colleague.reload()
     expect(colleague.locator(".t-run")).to_have_count(1)
+
+
+COMPLETIONS = "**/chat/completions"
+
+
+def events(*chunks: dict[str, Any]) -> str:
+    """Chunks of an answer as the server streams them."""
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+
+
+def test_a_run_whose_page_is_closed_is_shown_as_interrupted(
+    page: Page,
+    colleague: Page,
+    open_page: Callable[..., Page],
+    room: Callable[..., str],
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    address = room("Say hello.")
+    page.route(COMPLETIONS, lambda route: None)  # an answer that never begins
+    for each in (page, colleague):
+        each.goto(f"{address}?tab=run")
+    # The side bar says where one is.
+    places = page.get_by_role("navigation", name="Main")
+    expect(places.get_by_role("link", name="Prompts")).to_have_attribute("aria-current", "page")
+    expect(page.locator(".t-run-bar button")).to_be_enabled()
+    page.keyboard.press("r")
+    run = colleague.locator(".t-run")
+    expect(run).to_contain_text("waits")
+    # Another panel is looked at meanwhile: the run goes on.
+    tab(page, "People")
+    tab(page, "Run")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.close()
+    expect(run).to_contain_text("interrupted", timeout=40_000)
+    expect(run).to_contain_text("Its page was closed before the answer was whole.")
+    expect(run).to_have_attribute("aria-busy", "false")
+    assert axe(colleague) == []
+    shoot(colleague, "together-interrupted")
+    back = open_page()
+    back.goto(f"{address}?tab=run")
+    expect(back.locator(".t-run")).to_contain_text("interrupted")
+    expect(back.locator(".t-run-bar button")).to_be_enabled()
+    expect(run).to_contain_text("interrupted")
+
+
+def test_an_answer_ends_at_the_limit_that_is_shown_and_runs_with_more(
+    page: Page, room: Callable[..., str], shoot: Callable[[Page, str], None]
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def cut(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        said = {"choices": [{"delta": {"content": "Hello"}, "finish_reason": "length"}]}
+        usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1024}}
+        body = events(said, usage)
+        route.fulfill(body=body, headers={"content-type": "text/event-stream"})
+
+    page.route(COMPLETIONS, cut)
+    page.goto(f"{room('Say hello.')}?tab=run")
+    expect(page.locator(".t-run-bar")).to_contain_text("at most 1,024 tokens")
+    expect(page.locator(".t-run-bar button")).to_be_enabled()
+    page.keyboard.press("r")
+    expect(page.locator(".t-run")).to_contain_text("cut at the limit")
+    shoot(page, "together-cut")
+    page.get_by_role("button", name="Run with 2,048").click()
+    expect(page.locator(".t-run")).to_have_count(2)
+    assert [body["max_tokens"] for body in asked] == [1024, 2048]
+    expect(page.locator(".t-run-bar")).to_contain_text("at most 1,024 tokens")
+
+
+def test_tools_and_json_are_shown_as_such_to_the_whole_room(
+    page: Page,
+    colleague: Page,
+    room: Callable[..., str],
+    axe: Callable[[Page], list[str]],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    call = {
+        "index": 0,
+        "id": "c1",
+        "function": {"name": "weather", "arguments": '{"city": "Bonn"}'},
+    }
+    chunks = (
+        {"choices": [{"delta": {"content": '{"mood": "sunny"}'}}]},
+        {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]},
+    )
+    headers = {"content-type": "text/event-stream"}
+    page.route(COMPLETIONS, lambda route: route.fulfill(body=events(*chunks), headers=headers))
+    address = room("Say hello.")
+    for each in (page, colleague):
+        each.goto(f"{address}?tab=run")
+    expect(page.locator(".t-run-bar button")).to_be_enabled()
+    page.keyboard.press("r")
+    for each in (page, colleague):
+        called = each.get_by_role("region", name="Call of weather")
+        expect(called).to_contain_text("city")
+        expect(called).to_contain_text("Bonn")
+        expect(each.locator(".t-answer")).to_contain_text("mood")
+    assert axe(page) == []
+    shoot(page, "together-tools")

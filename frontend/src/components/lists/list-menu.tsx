@@ -5,6 +5,7 @@ import { useLocation, useSearch } from "wouter";
 
 import { Button } from "@/components/button";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "@/components/menu";
+import { useAsk } from "@/components/use-ask";
 import { useIsPhone } from "@/hooks/use-media";
 import { useProject } from "@/hooks/use-project";
 import { announce } from "@/lib/announce";
@@ -95,6 +96,7 @@ function Views({ page, columns }: { page: ListPage; columns: readonly string[] |
   const [, go] = useLocation();
   const [naming, setNaming] = useState(false);
   const { views, remove } = useViews(page);
+  const { ask, dialog } = useAsk();
   const search = useHere(columns);
   const current = views.find((view) => view.search === search);
   const to = (view: SavedView) => `/p/${slug}/${page}${view.search ? `?${view.search}` : ""}`;
@@ -110,11 +112,12 @@ function Views({ page, columns }: { page: ListPage; columns: readonly string[] |
         <MenuLine />
         <MenuItem onSelect={() => setNaming(true)}>Save this view…</MenuItem>
         {current?.is_own && (
-          <MenuItem icon={<Trash2 size={14} />} danger onSelect={() => remove.mutate(current)}>
+          <MenuItem icon={<Trash2 size={14} />} danger onSelect={() => ask({ title: `Delete the view ${current.name}?`, description: current.shared ? "It is gone for everybody in the project. The traces stay." : "The traces stay.", action: "Delete view", run: () => remove.mutate(current) })}>
             Delete “{current.name}”
           </MenuItem>
         )}
       </Menu>
+      {dialog}
       <Suspense>{naming && <SaveView page={page} search={search} onClose={() => setNaming(false)} />}</Suspense>
     </>
   );

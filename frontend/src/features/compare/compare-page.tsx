@@ -6,6 +6,7 @@ import { useMemo } from "react";
 import { useLocation } from "wouter";
 
 import { Button } from "@/components/button";
+import { Keys } from "@/components/keys";
 import { Link } from "@/components/link";
 import { Page } from "@/components/page";
 import { Empty, Loaded, Skeleton } from "@/components/states";
@@ -16,7 +17,7 @@ import { useUrl } from "@/hooks/use-url";
 import { traceQuery } from "@/lib/api/queries";
 import type { Observation, Trace, TraceDetail } from "@/lib/api/types";
 import { diffWords, type Change } from "@/lib/diff";
-import { formatCost, formatCount, formatDuration, formatMoment, formatTime } from "@/lib/format";
+import { formatCost, formatCount, formatDuration, formatMoment, formatPercent, formatTime } from "@/lib/format";
 
 import { alignSteps } from "./align";
 
@@ -30,9 +31,23 @@ export default function ComparePage() {
   useHotkey("x", "Swap the sides", swap);
   useHotkey("Escape", "Back to the traces", () => go(`/p/${slug}/traces`));
   return (
-    <Page title="Compare traces" path={[{ title: "Traces", href: `/p/${slug}/traces` }]} actions={<Button icon={<ArrowLeftRight size={15} />} keys="x" onClick={swap}>Swap</Button>}>
-      {a && b ? <Compared a={a} b={b} /> : <Empty title="Choose two traces">In the list of traces, press c on one row and then on another.</Empty>}
+    <Page title="Compare traces" path={[{ title: "Traces", href: `/p/${slug}/traces` }]} actions={a && b && <Button icon={<ArrowLeftRight size={15} />} keys="x" onClick={swap}>Swap</Button>}>
+      {a && b ? <Compared a={a} b={b} /> : <NoTwo />}
     </Page>
+  );
+}
+
+function NoTwo() {
+  const { slug } = useProject();
+  const [, go] = useLocation();
+  return (
+    <Empty icon={<ArrowLeftRight size={24} />} title="Choose two traces">
+      <p>
+        In the list of traces, press <Keys keys="c" />
+        <span className="sr-only">c</span> on one row and then on another.
+      </p>
+      <Button onClick={() => go(`/p/${slug}/traces`)}>Go to the traces</Button>
+    </Empty>
   );
 }
 
@@ -106,8 +121,9 @@ function changeOf(a: number | null, b: number | null): string {
   if (a === null || b === null) return "—";
   if (a === b) return "same";
   if (a === 0) return "new";
-  const percent = ((b - a) / a) * 100;
-  return `${percent > 0 ? "+" : "−"}${Math.abs(percent).toPrecision(Math.abs(percent) >= 100 ? 3 : 2)} %`;
+  const times = b / a;
+  if (times >= 10) return `× ${formatCount(times)}`;
+  return `${times > 1 ? "+" : "−"}${formatPercent(Math.abs(times - 1))}`;
 }
 
 function Steps({ a, b }: { a: TraceDetail; b: TraceDetail }) {

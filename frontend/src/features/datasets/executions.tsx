@@ -6,7 +6,7 @@ import { ScoreChip } from "@/components/score-chip";
 import { useProject } from "@/hooks/use-project";
 import type { Execution } from "@/lib/api/types";
 import { formatDuration } from "@/lib/format";
-import { toText } from "@/lib/json-text";
+import { toReading } from "@/lib/json-text";
 
 /** What one execution answered, with its scores and the way to its trace. */
 export function Answer({ execution: one }: { execution: Execution }) {
@@ -33,7 +33,7 @@ export function Answer({ execution: one }: { execution: Execution }) {
 }
 
 export function Text({ value }: { value: unknown }) {
-  const text = toText(value);
+  const text = toReading(value);
   if (!text) return <span className="faint">—</span>;
   return <p className="ds-text ds-clamp">{text}</p>;
 }

@@ -59,9 +59,9 @@ function Head({ experiment: one }: { experiment: Experiment }) {
   return (
     <div className="ds-experiment">
       {one.description && <p className="muted">{one.description}</p>}
-      <RunScores run={one} />
+      {one.scores.length + one.run_scores.length > 0 && <RunScores run={one} />}
       <p className="faint">
-        {one.dataset ? one.dataset.name : "Local data"} · {plural(one.execution_count, "execution")} · {plural(one.error_count, "error")} · {formatDuration(one.duration_ms)} median · {formatCost(one.cost)} · <Ago at={one.started_at} />
+        {one.dataset ? one.dataset.name : "Local data"} · {plural(one.execution_count, "execution")} · {plural(one.error_count, "error")} · {formatDuration(one.duration_ms)} median · {one.cost === null ? "cost unknown" : formatCost(one.cost)} · <Ago at={one.started_at} />
       </p>
     </div>
   );

@@ -54,7 +54,7 @@ const COLUMNS: Column<Experiment>[] = [
   { id: "items", title: "Items", width: "64px", end: true, cell: (row) => formatCount(row.item_count) },
   { id: "errors", title: "Errors", width: "64px", end: true, cell: (row) => <span className={row.error_count > 0 ? "ds-error" : "faint"}>{formatCount(row.error_count)}</span> },
   { id: "latency", title: "Latency", width: "84px", end: true, cell: (row) => formatDuration(row.duration_ms) },
-  { id: "cost", title: "Cost", width: "84px", end: true, cell: (row) => formatCost(row.cost) },
+  { id: "cost", title: "Cost", width: "92px", end: true, cell: (row) => formatCost(row.cost) },
   { id: "started", title: "Started", width: "100px", end: true, cell: (row) => <span className="muted"><Ago at={row.started_at} /></span> },
 ];
 

@@ -56,7 +56,7 @@ function NoItems({ q }: { q: string }) {
   if (q) return <Empty title={`No item holds “${q}”`} />;
   return (
     <Empty title="No items yet">
-      <p className="ds-balance">Press n to write one, or d in a trace to add what you see there. An application adds items through the API.</p>
+      <p className="ds-balance">Write one with “New item”, or add what you see in a trace: its menu has “Add to a dataset” (d). An application adds items through the API.</p>
     </Empty>
   );
 }

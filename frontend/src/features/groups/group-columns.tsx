@@ -32,7 +32,7 @@ const figure = (id: string, name: string, value: (row: Group) => string, title?:
   id,
   name,
   title: name,
-  width: "88px",
+  width: "92px",
   end: true,
   cell: (row) => <span title={title?.(row)}>{value(row)}</span>,
 });
@@ -51,7 +51,7 @@ export const groupColumns = (kind: GroupKind, slug: string): readonly GroupColum
   },
   at("latest", "Last trace", (row) => row.latest_at),
   at("first", "First trace", (row) => row.first_at),
-  figure("length", "Length", (row) => formatDuration(Date.parse(row.latest_at) - Date.parse(row.first_at)), () => "From the first trace's start to the last one's"),
+  figure("length", "Length", (row) => (row.trace_count > 1 ? formatDuration(Date.parse(row.latest_at) - Date.parse(row.first_at)) : UNKNOWN), (row) => (row.trace_count > 1 ? "From the first trace's start to the last one's" : "One trace alone has no length")),
   ...(kind === "users" ? [figure("sessions", "Sessions", (row) => formatCount(row.session_count))] : []),
   figure("traces", "Traces", (row) => formatCount(row.trace_count)),
   figure("observations", "Observations", (row) => formatCount(row.observation_count)),

@@ -29,8 +29,8 @@ import { groupColumns, PHONE, USUAL, type GroupKind } from "./group-columns";
 const NO_FIELDS: readonly Field[] = [];
 const PATHS = { sessions: ["sessions"], users: ["users"] };
 const TEXTS = {
-  sessions: { title: "Sessions", one: "session", how: "Give your traces a session id (`session.id`, or `langfuse.session.id`) and a conversation becomes one row here." },
-  users: { title: "Users", one: "user", how: "Give your traces a user id (`user.id`, or `langfuse.user.id`) and each user becomes one row here." },
+  sessions: { title: "Sessions", one: "session", id: "session", row: "a conversation" },
+  users: { title: "Users", one: "user", id: "user", row: "each user" },
 };
 
 /** Sessions or users, the one that was active last first. */
@@ -89,10 +89,12 @@ export function GroupsPage({ kind }: { kind: GroupKind }) {
 }
 
 function None({ kind, filters, onChange }: { kind: GroupKind; filters: TraceFilters; onChange: (filters: TraceFilters) => void }) {
-  const { one, how } = TEXTS[kind];
+  const { one, id, row } = TEXTS[kind];
   return (
     <Empty icon={<SearchX size={24} />} title={filters.q ? `No ${one} fits this search` : `No ${kind} in this range`}>
-      <p>{how}</p>
+      <p>
+        Give your traces a {id} id (<code>{id}.id</code> or <code>langfuse.{id}.id</code>) and {row} becomes one row here.
+      </p>
       <div className="form-actions">
         {filters.q && <Button onClick={() => onChange({ ...filters, q: "" })}>Clear the search</Button>}
         <Button onClick={() => onChange({ ...filters, range: "30d", from: null, to: null })}>Last 30 days</Button>

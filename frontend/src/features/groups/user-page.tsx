@@ -12,6 +12,7 @@ import { Failure, Loaded, Skeleton } from "@/components/states";
 import { useRows } from "@/components/lists/use-rows";
 import { GroupFigures } from "./group-figures";
 import { useHotkey } from "@/hooks/use-hotkey";
+import { useIsPhone } from "@/hooks/use-media";
 import { useProject } from "@/hooks/use-project";
 import { api, inProject, withQuery } from "@/lib/api/client";
 import type { Group, TraceRow } from "@/lib/api/types";
@@ -20,6 +21,7 @@ import { inPath, outOfPath } from "@/lib/paths";
 
 const EVER = "2000-01-01T00:00:00Z";
 const PATH = ["traces"];
+const PHONE = ["time", "name", "output"];
 
 /** What a user did: sums, and their traces. */
 export default function UserPage() {
@@ -32,6 +34,7 @@ export default function UserPage() {
   });
   const list = useRows<TraceRow>({ project: slug, path: PATH, search: `user of ${id}`, query: () => new URLSearchParams({ from: EVER, user: id }) });
   const [active, setActive] = useState<number | null>(null);
+  const phone = useIsPhone();
   useHotkey("Escape", "Back to the users", () => go(`/p/${slug}/users`));
   return (
     <Page title={id} path={[{ title: "Users", href: `/p/${slug}/users` }]} actions={<Button onClick={() => go(`/p/${slug}/traces?user=${encodeURIComponent(id)}&range=30d`)}>Show as traces</Button>}>
@@ -44,7 +47,7 @@ export default function UserPage() {
         <Grid
           label={`Traces of ${id}`}
           rows={list.rows}
-          columns={columnsOf(slug)}
+          columns={columnsOf(slug).filter(({ id }) => !phone || PHONE.includes(id))}
           keyOf={(row) => row.id}
           rowHeight={32}
           active={active}
@@ -65,5 +68,5 @@ const columnsOf = (slug: string): Column<TraceRow>[] => [
   { id: "output", title: "Output", width: "minmax(90px, 1.6fr)", cell: (row) => row.output_preview ?? UNKNOWN },
   { id: "session", title: "Session", width: "minmax(70px, 0.6fr)", cell: (row) => (row.session_id ? <Link href={`/p/${slug}/sessions/${inPath(row.session_id)}`} tabIndex={-1} className="table-name">{row.session_id}</Link> : UNKNOWN) },
   { id: "latency", title: "Latency", width: "72px", end: true, cell: (row) => formatDuration(row.duration_ms) },
-  { id: "cost", title: "Cost", width: "80px", end: true, cell: (row) => formatCost(row.cost) },
+  { id: "cost", title: "Cost", width: "92px", end: true, cell: (row) => formatCost(row.cost) },
 ];

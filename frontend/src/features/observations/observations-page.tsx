@@ -27,7 +27,7 @@ import { useIsPhone, useMedia } from "@/hooks/use-media";
 import { useNow } from "@/hooks/use-now";
 import { useProject } from "@/hooks/use-project";
 import { useRemembered } from "@/hooks/use-remembered";
-import { useUrl } from "@/hooks/use-url";
+import { useUrl, useUrlValue } from "@/hooks/use-url";
 import { api, inProject, withQuery } from "@/lib/api/client";
 import type { ObservationFacets, ObservationRow } from "@/lib/api/types";
 import { encodeFilters, hasFilters, OBSERVATION_FIELDS, toObservationQuery, withField, type TraceFilters } from "@/lib/filters";
@@ -38,6 +38,8 @@ const Preview = lazy(() => import("./preview"));
 
 const PATH = ["observations"];
 const PHONE = ["name", "output", "latency"];
+/** What the preview tells of the row beside it. */
+const TOLD_THERE = ["tokens", "cost"];
 
 export default function ObservationsPage() {
   const { slug } = useProject();
@@ -46,7 +48,10 @@ export default function ObservationsPage() {
   const phone = useIsPhone();
   const wide = useMedia("(min-width: 1240px)");
   const [chosenFacets, chooseFacets] = useRemembered<boolean | null>("facets", null);
-  const facets = !phone && (chosenFacets ?? wide);
+  // The preview needs the room more.
+  const veryWide = useMedia("(min-width: 1680px)");
+  const [peek] = useUrlValue("peek");
+  const facets = !phone && (chosenFacets ?? wide) && (peek === null || veryWide);
   const all = useMemo(() => columnsOf(slug), [slug]);
   const chosen = useColumns("observations", all, USUAL);
   const ids = phone ? PHONE : chosen.ids;
@@ -66,7 +71,7 @@ export default function ObservationsPage() {
         {facets && <Facets project={slug} filters={filters} onChange={setFilters} />}
         <div className="list-rows">
           <Loaded query={list} what="The observations" skeleton={<Skeleton rows={16} height={32} />}>
-            {() => (list.rows.length === 0 ? <None filters={filters} onChange={setFilters} /> : <Rows list={list} columns={all.filter((column) => ids.includes(column.id))} />)}
+            {() => (list.rows.length === 0 ? <None filters={filters} onChange={setFilters} /> : <Rows list={list} columns={all.filter(({ id }) => ids.includes(id) && (peek === null || veryWide || !TOLD_THERE.includes(id)))} />)}
           </Loaded>
         </div>
       </div>

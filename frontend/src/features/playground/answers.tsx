@@ -7,9 +7,9 @@ import { CopyButton } from "@/components/copy";
 import { Link } from "@/components/link";
 import { Empty, Failure } from "@/components/states";
 import { useMay, useProject } from "@/hooks/use-project";
-import { diffWords } from "@/lib/diff";
 import { formatCost, formatCount, formatDuration, formatRate, UNKNOWN } from "@/lib/format";
 import { modelColor } from "@/lib/palette";
+import { raisedLimit } from "@/lib/parameters";
 
 import { readAnswer } from "./structure";
 import { isRunning, type Answer } from "./use-answers";
@@ -18,6 +18,7 @@ import { useCost } from "./use-cost";
 const AddCall = lazy(() => import("@/components/add-call"));
 const Structured = lazy(() => import("./structured"));
 const Markdown = lazy(() => import("@/components/markdown"));
+const Differences = lazy(() => import("./differences"));
 
 interface AnswersProps {
   label: string;
@@ -99,16 +100,6 @@ function Words({ text, calls, running, schema }: { text: string; calls: Answer["
   );
 }
 
-/** What differs from the first column's answer. */
-function Differences({ before, after }: { before: string; after: string }) {
-  const changes = useMemo(() => diffWords(before, after), [before, after]);
-  return (
-    <p className="turn-plain answer-diff">
-      {changes.map(({ kind, text }, index) => (kind === "add" ? <ins key={index}>{text}</ins> : kind === "del" ? <del key={index}>{text}</del> : <span key={index}>{text}</span>))}
-    </p>
-  );
-}
-
 /** Keeps the call as an item of a dataset. */
 function Keep({ traceId }: { traceId: string }) {
   const may = useMay("member");
@@ -122,8 +113,7 @@ function Keep({ traceId }: { traceId: string }) {
   );
 }
 
-/** Twice as much, where it is known how much that was. */
-const raised = ({ counted, tokens }: Answer): number => (counted && tokens > 0 ? tokens * 2 : 2048);
+const raised = ({ counted, tokens }: Answer): number => raisedLimit(counted ? tokens : 0);
 
 function Ending({ answer, onRaise }: { answer: Answer; onRaise: AnswersProps["onRaise"] }) {
   if (answer.state === "stopped") return <Badge tone="warning">stopped</Badge>;

@@ -4,7 +4,7 @@ import type { Message, Observation, PromptVersion } from "@/lib/api/types";
 import { sentMessages } from "@/lib/call";
 import { plainMessages } from "@/lib/conversation";
 import { toText } from "@/lib/json-text";
-import { PARAMETERS } from "@/lib/parameters";
+import { limitIn, MOST_TOKENS, PARAMETERS } from "@/lib/parameters";
 import { messagesOf, render, variablesIn } from "@/lib/template";
 import { valuesOfMessages } from "@/lib/template-values";
 
@@ -43,9 +43,6 @@ export interface Draft {
 }
 
 export { PARAMETERS };
-
-/** The longest answer where nothing else is said: a small model may go on for ever. */
-export const MOST_TOKENS = 1024;
 
 const KNOWN = new Set<string>(PARAMETERS.map((p) => p.name));
 
@@ -135,12 +132,6 @@ export function numbersOf(parameters: Record<string, string>): Record<string, nu
   const entries = Object.entries(parameters).filter(([, text]) => text.trim() !== "");
   return Object.fromEntries(entries.map(([name, text]) => [name, Number(text)]));
 }
-
-/** The longest answer that a prompt's config asks for. */
-const limitIn = (config: Record<string, unknown>): number | null => {
-  const found = config.max_completion_tokens ?? config.max_tokens;
-  return typeof found === "number" ? found : null;
-};
 
 /** The version that a column's request names; null: it sends the messages as they stand in the editor. */
 const namedIn = (draft: Draft, version: number | null): number | null => (draft.source === null ? null : (version ?? (isPrompt(draft) ? draft.source.version : null)));

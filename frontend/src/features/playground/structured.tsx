@@ -4,6 +4,7 @@ import { JsonTree } from "@/components/json-tree";
 import Markdown from "@/components/markdown";
 import type { ToolCall } from "@/lib/answer-stream";
 import { plural } from "@/lib/format";
+import { valueIn } from "@/lib/json-text";
 
 import type { Read } from "./structure";
 
@@ -58,7 +59,7 @@ function Validity({ problems }: { problems: string[] }) {
 }
 
 function Call({ call }: { call: ToolCall }) {
-  const value = parsed(call.arguments);
+  const value = valueIn(call.arguments);
   return (
     <section className="answer-call" aria-label={`Call of ${call.name}`}>
       <header>
@@ -68,13 +69,4 @@ function Call({ call }: { call: ToolCall }) {
       {value === undefined ? <pre tabIndex={0}>{call.arguments}</pre> : <JsonTree value={value} open={3} />}
     </section>
   );
-}
-
-/** Arguments as a value; undefined while they are not whole. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query
 
 import { useProject } from "@/hooks/use-project";
 import { allPages } from "@/lib/api/all-pages";
-import { api, inProject, withQuery } from "@/lib/api/client";
+import { api, ApiError, inProject, withQuery } from "@/lib/api/client";
 import type { LabelUse, Prompt, PromptArm, PromptVersion } from "@/lib/api/types";
 
 import { toSend, type Content } from "./content";
@@ -22,6 +22,9 @@ function useChange<Input, Output>(change: (project: string, input: Input) => Pro
     onSuccess: () => queries.invalidateQueries({ queryKey: ["project", slug, "prompts"] }),
   });
 }
+
+/** Whether something was not taken away because other prompts include it. */
+export const isIncluded = (error: unknown): error is ApiError => error instanceof ApiError && error.code === "included";
 
 interface NewPrompt {
   name: string;

@@ -13,16 +13,21 @@ import { useArchive } from "./api";
 interface IncludedProps {
   name: string;
   error: ApiError;
+  /** The label that was to be taken off; without it the prompt was to be deleted. */
+  label?: string;
   onClose: () => void;
 }
+
+const PROMPT_KEPT = "Without it they could not be given out, so it was not deleted. Archived it leaves the lists, is written to no more, and is still served to them.";
+const LABEL_KEPT = "Without the label they would say something else, or could not be given out, so it stays. Move it to another version, or take it out of what includes it first.";
 
 interface Includer {
   name: string;
   versions: number[];
 }
 
-/** Why a prompt cannot be deleted: who includes it. Archived it is still served to them. */
-export default function IncludedDialog({ name, error, onClose }: IncludedProps) {
+/** Why a prompt cannot be deleted or a label taken off: who includes it. Archived a prompt is still served to them. */
+export default function IncludedDialog({ name, error, label, onClose }: IncludedProps) {
   const { slug } = useProject();
   const archive = useArchive(name);
   const { included_by: by = [] } = error.told as { included_by?: Includer[] };
@@ -35,7 +40,7 @@ export default function IncludedDialog({ name, error, onClose }: IncludedProps) 
       onError: (problem) => announce(`Not archived: ${messageOf(problem)}`, "error"),
     });
   return (
-    <Dialog title={`${name} is included by others`} description="Without it they could not be given out, so it was not deleted. Archived it leaves the lists, is written to no more, and is still served to them." onClose={onClose}>
+    <Dialog title={`${label ? `${name}@${label}` : name} is included by others`} description={label ? LABEL_KEPT : PROMPT_KEPT} onClose={onClose}>
       <ul className="p-included" aria-label="Included by">
         {by.map(({ name: other, versions }) => (
           <li key={other}>
@@ -48,9 +53,11 @@ export default function IncludedDialog({ name, error, onClose }: IncludedProps) 
       </ul>
       <div className="form-actions">
         <Button onClick={onClose}>Close</Button>
-        <Button variant="primary" icon={<Archive size={14} />} busy={archive.isPending} onClick={putAway}>
-          Archive instead
-        </Button>
+        {!label && (
+          <Button variant="primary" icon={<Archive size={14} />} busy={archive.isPending} onClick={putAway}>
+            Archive instead
+          </Button>
+        )}
       </div>
     </Dialog>
   );

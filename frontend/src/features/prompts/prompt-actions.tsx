@@ -10,11 +10,11 @@ import { useIsPhone } from "@/hooks/use-media";
 import { useMay, useProject } from "@/hooks/use-project";
 import { useUrlValue } from "@/hooks/use-url";
 import { announce } from "@/lib/announce";
-import { ApiError, messageOf } from "@/lib/api/client";
+import { messageOf } from "@/lib/api/client";
 import { togetherHref } from "@/lib/api/prompts";
 import type { Prompt } from "@/lib/api/types";
 
-import { useArchive, useDeletePrompt } from "./api";
+import { isIncluded, useArchive, useDeletePrompt } from "./api";
 import { batchHref, playgroundHref } from "./links";
 
 const Confirm = lazy(() => import("@/components/confirm"));
@@ -104,8 +104,6 @@ function Dialogs({ dialog, name, version, tags, onGone, onClose }: ActionDialogs
     </Suspense>
   );
 }
-
-const isIncluded = (error: unknown): error is ApiError => error instanceof ApiError && error.code === "included";
 
 const whatGoes = (versions: number) => `All ${versions === 1 ? "of it" : `${versions} versions`} and its labels go. Code that calls it fails. Traces that used it stay.`;
 

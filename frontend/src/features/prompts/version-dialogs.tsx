@@ -1,5 +1,6 @@
 import { lazy, Suspense } from "react";
 
+import type { ApiError } from "@/lib/api/client";
 import type { PromptArm, PromptVersion } from "@/lib/api/types";
 
 import type { LabelChange } from "./api";
@@ -9,10 +10,11 @@ const Confirm = lazy(() => import("@/components/confirm"));
 const NewLabel = lazy(() => import("./new-label"));
 const SplitDialog = lazy(() => import("./split-dialog"));
 const ProtectDialog = lazy(() => import("./protect-dialog"));
+const IncludedDialog = lazy(() => import("./included-dialog"));
 const CopyDialog = lazy(() => import("./copy-dialog"));
 
 /** What a version's menu asks before it acts. */
-export type Asking = LabelChange | "new" | "copy" | "protect" | { split: string };
+export type Asking = LabelChange | "new" | "copy" | "protect" | { split: string } | { included: ApiError; of: string };
 export type Splits = Record<string, PromptArm[]>;
 
 interface DialogsProps {
@@ -35,6 +37,7 @@ export default function Dialogs({ asking, name, version, work, splits, busy, onL
         {asking === "copy" && <CopyDialog name={name} version={number} onClose={onClose} />}
         {asking === "protect" && <ProtectDialog onClose={onClose} />}
         {isSplit(asking) && <SplitDialog name={name} label={asking.split} now={armsNow(asking.split, splits, work)} versions={work.versions} version={number} onClose={onClose} />}
+        {isIncluded(asking) && <IncludedDialog name={name} label={asking.of} error={asking.included} onClose={onClose} />}
         {isChange(asking) && (
           <Confirm {...question(asking, name, work.versions)} busy={busy} onConfirm={() => onApply(asking)} onClose={onClose} />
         )}
@@ -43,6 +46,7 @@ export default function Dialogs({ asking, name, version, work, splits, busy, onL
 }
 
 const isSplit = (asking: Asking): asking is { split: string } => typeof asking === "object" && "split" in asking;
+const isIncluded = (asking: Asking): asking is { included: ApiError; of: string } => typeof asking === "object" && "included" in asking;
 const isChange = (asking: Asking): asking is LabelChange => typeof asking === "object" && "label" in asking;
 
 function armsNow(label: string, splits: Splits, { versions }: Workspace): PromptArm[] {

@@ -12,7 +12,7 @@ import { messageOf } from "@/lib/api/client";
 import type { PromptVersion } from "@/lib/api/types";
 import { promptHref } from "@/lib/api/prompts";
 
-import { promptQuery, useLabel, type LabelChange } from "./api";
+import { isIncluded, promptQuery, useLabel, type LabelChange } from "./api";
 import { LabelItems } from "./label-items";
 import { needsConfirm } from "./labels";
 import { batchHref, playgroundHref } from "./links";
@@ -39,9 +39,15 @@ export function VersionMenu({ name, version, work, onEditFrom }: MenuProps) {
 
   const apply = (change: LabelChange) =>
     label.mutate(change, {
-      onSuccess: () => announce(change.version === null ? `${change.label} taken off version ${number}` : `${change.label} is version ${change.version} now`),
-      onError: (error) => announce(`The label was not changed: ${messageOf(error)}`, "error"),
-      onSettled: () => setAsking(null),
+      onSuccess: () => {
+        setAsking(null);
+        announce(change.version === null ? `${change.label} taken off version ${number}` : `${change.label} is version ${change.version} now`);
+      },
+      onError: (error) => {
+        if (isIncluded(error)) return setAsking({ included: error, of: change.label });
+        setAsking(null);
+        announce(`The label was not changed: ${messageOf(error)}`, "error");
+      },
     });
   const ask = (change: LabelChange) => (needsConfirm(change) ? setAsking(change) : apply(change));
 

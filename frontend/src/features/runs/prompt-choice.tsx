@@ -91,6 +91,7 @@ function VersionField({ choice: { versions, version, label, change } }: { choice
   return (
     <Field label="Version">
       <Select disabled={versions.length === 0} value={value} onChange={(event) => change(referenceOf(event.target.value))}>
+        {versions.length === 0 && !label && <option value="">First choose a prompt</option>}
         {versions.map((v) => (
           <option key={v.version} value={v.version}>
             {[`Version ${v.version}`, ...v.labels].join(" · ")}

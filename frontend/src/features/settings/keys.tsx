@@ -25,7 +25,7 @@ export function Keys() {
   const may = useMay("admin");
   const sees = useMay("member");
   const query = useQuery({ ...keysQuery(slug), enabled: sees });
-  const [making, setMaking] = useState(false);
+  const [making, setMaking] = useState<boolean | null>(null);
   useHotkey("n", "New key", () => setMaking(true), { enabled: may });
   const none = query.data?.length === 0;
   return (
@@ -37,7 +37,7 @@ export function Keys() {
           may &&
           !making &&
           !none && (
-            <Button variant="primary" icon={<Plus size={15} />} keys="n" onClick={() => setMaking(true)}>
+            <Button variant="primary" icon={<Plus size={15} />} keys="n" autoFocus={making === false} onClick={() => setMaking(true)}>
               New key
             </Button>
           )

@@ -45,7 +45,7 @@ function LabelTable({ uses, needed, may }: { uses: LabelUse[]; needed: Record<st
   const rows = rowsOf(uses, needed, added);
   return (
     <>
-      <div className="table-scroll settings-table" tabIndex={0} role="group" aria-label="Labels of prompts">
+      <div className="table-scroll settings-table labels-table" tabIndex={0} role="group" aria-label="Labels of prompts">
         <table className="table">
           <thead>
             <tr>
@@ -99,12 +99,12 @@ function OneLabel({ row: { name, isProtected, approvals, prompts }, uses, needed
     <tr>
       <td className="settings-name mono">{name}</td>
       <td className="muted">{prompts > 0 ? plural(prompts, "prompt") : "none yet"}</td>
-      <td>
+      <td data-label="Who moves it">
         <label className="check">
           <input type="checkbox" aria-label={`Only admins move ${name}`} disabled={!may || protect.isPending} checked={asked.isProtected ?? isProtected} onChange={(event) => setProtected(event.target.checked)} /> {(asked.isProtected ?? isProtected) ? "Protected" : "Members, too"}
         </label>
       </td>
-      <td>
+      <td data-label="Approvals needed">
         <Select aria-label={`Approvals that ${name} needs`} disabled={!may || review.isPending} value={asked.approvals ?? approvals} onChange={(event) => setApprovals(Number(event.target.value))}>
           <option value={0}>None</option>
           {Array.from({ length: 10 }, (_, index) => (

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 
 import { Button } from "@/components/button";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/time";
+import { useAsk } from "@/components/use-ask";
 import { useMay, useProject } from "@/hooks/use-project";
 import { announce } from "@/lib/announce";
 import { messageOf } from "@/lib/api/client";
@@ -158,6 +159,8 @@ function Quote({ thread }: { thread: DraftComment }) {
 
 function Said({ comment, draft }: { comment: DraftComment; draft: string }) {
   const { remove } = useComments(draft);
+  const { ask, dialog } = useAsk();
+  const del = () => remove.mutate(comment.id, { onError: (error) => announce(`Not deleted: ${messageOf(error)}`, "error") });
   return (
     <div className="rv-said">
       <p className="rv-by">
@@ -166,12 +169,13 @@ function Said({ comment, draft }: { comment: DraftComment; draft: string }) {
           <Ago at={comment.created_at} />
         </span>
         {comment.is_own && (
-          <button type="button" className="rv-delete" onClick={() => remove.mutate(comment.id, { onError: (error) => announce(`Not deleted: ${messageOf(error)}`, "error") })}>
+          <button type="button" className="rv-delete" onClick={() => ask({ title: "Delete your comment?", description: comment.parent === null ? "The answers to it go with it. This cannot be undone." : "Nobody sees it any more. This cannot be undone.", action: "Delete comment", run: del })}>
             Delete
           </button>
         )}
       </p>
       <p className="rv-body">{comment.body}</p>
+      {dialog}
     </div>
   );
 }

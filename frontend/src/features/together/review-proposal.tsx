@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { Check, GitMerge, MessageSquareWarning, X } from "lucide-react";
+import { Check, GitMerge, MessageSquareWarning } from "lucide-react";
 import { useState, type FormEvent } from "react";
 
 import { Badge } from "@/components/badge";
-import { Button, IconButton } from "@/components/button";
+import { Button } from "@/components/button";
 import { Field, Input, Select } from "@/components/field";
 import { Ago } from "@/components/time";
 import { useMay, useProject } from "@/hooks/use-project";
@@ -167,7 +167,9 @@ function Decide({ stand, draft }: { stand: ProposalStand; draft: string }) {
         <Button variant="primary" busy={publish.isPending} disabled={stand.reasons.length > 0} title={stand.reasons.join("; ")} onClick={() => publish.mutate()}>
           {stand.label ? `Publish to ${stand.label}` : "Publish"}
         </Button>
-        <IconButton label="Withdraw the proposal" icon={<X size={14} />} disabled={withdraw.isPending} onClick={() => withdraw.mutate()} />
+        <Button variant="quiet" busy={withdraw.isPending} onClick={() => withdraw.mutate()}>
+          Withdraw
+        </Button>
       </div>
     </div>
   );

@@ -63,9 +63,9 @@ export class Room {
     this.provider.on("status", ({ status }) => this.#set({ line: this.#line(status) }));
     this.provider.on("sync", (isSynced) => isSynced && this.#entered());
     this.provider.on("connection-close", (event) => event && this.#closed(event.code, event.reason));
-    this.awareness.setLocalStateField("user", you);
     this.undo = new Y.UndoManager([this.text, this.messages, this.config, this.variables]);
     this.awareness.on("change", () => this.#present());
+    this.awareness.setLocalStateField("user", you); // heard from here on: one is present before anybody else is
     this.meta.observe(() => this.#set({ isChat: this.meta.get("type") === "chat" }));
   }
 

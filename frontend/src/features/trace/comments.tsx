@@ -3,6 +3,7 @@ import { useRef, useState, type FormEvent } from "react";
 
 import { Button, IconButton } from "@/components/button";
 import { Ago } from "@/components/time";
+import { useAsk } from "@/components/use-ask";
 import { useHotkey } from "@/hooks/use-hotkey";
 import { useMay } from "@/hooks/use-project";
 import { announce } from "@/lib/announce";
@@ -15,6 +16,7 @@ import { useComments } from "./said-api";
 export function Comments({ comments, traceId, observationId }: { comments: Comment[]; traceId: string; observationId: string }) {
   const may = useMay("member");
   const { add, remove } = useComments(traceId);
+  const { ask, dialog } = useAsk();
   const del = (id: string) => remove.mutate(id, { onError: (error) => announce(`Not deleted: ${messageOf(error)}`, "error") });
   return (
     <>
@@ -28,13 +30,14 @@ export function Comments({ comments, traceId, observationId }: { comments: Comme
                 {comment.object_type === "TRACE" ? "on the trace · " : ""}
                 <Ago at={comment.created_at} />
               </span>
-              {comment.is_own && <IconButton label="Delete comment" icon={<Trash2 size={14} />} onClick={() => del(comment.id)} />}
+              {comment.is_own && <IconButton label="Delete comment" icon={<Trash2 size={14} />} onClick={() => ask({ title: "Delete your comment?", description: "Nobody sees it any more. This cannot be undone.", action: "Delete comment", run: () => del(comment.id) })} />}
             </div>
             <p>{comment.content}</p>
           </li>
         ))}
       </ol>
       {may && <Write add={add} observationId={observationId} />}
+      {dialog}
     </>
   );
 }

@@ -2,11 +2,11 @@ import type { ReactNode } from "react";
 
 import { CopyButton } from "@/components/copy";
 import { JsonTree } from "@/components/json-tree";
-import type { Observation } from "@/lib/api/types";
+import type { Observation, Trace } from "@/lib/api/types";
 import { formatCost, formatCount, formatMoment } from "@/lib/format";
 
 /** Everything else that was recorded. */
-export function Details({ observation: o }: { observation: Observation }) {
+export function Details({ trace, observation: o }: { trace: Trace; observation: Observation }) {
   return (
     <div className="details">
       <Group title="Identity">
@@ -27,6 +27,7 @@ export function Details({ observation: o }: { observation: Observation }) {
       <Tree title="Metadata" value={o.metadata} />
       <Tree title="Attributes" value={o.attributes} />
       <Tree title="Events" value={o.events} />
+      <Tree title="Metadata of the trace" value={trace.metadata} />
     </div>
   );
 }

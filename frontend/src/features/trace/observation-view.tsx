@@ -6,10 +6,11 @@ import { JsonTree } from "@/components/json-tree";
 import { Link } from "@/components/link";
 import { Turn, type Reading } from "@/components/turn";
 import { ViewPanel, ViewTabs } from "@/components/view-tabs";
+import { useHotkey } from "@/hooks/use-hotkey";
 import { useProject } from "@/hooks/use-project";
 import { useRemembered } from "@/hooks/use-remembered";
 import { useUrl } from "@/hooks/use-url";
-import type { Observation } from "@/lib/api/types";
+import type { Observation, Trace } from "@/lib/api/types";
 import { turnsOf } from "@/lib/conversation";
 import { mediaIn } from "@/lib/media";
 import { modelColor } from "@/lib/palette";
@@ -28,12 +29,13 @@ const Graph = lazy(() => import("./graph-view"));
 
 const VIEWS = { conversation: "Conversation", json: "JSON", details: "Details", graph: "Graph", said: "Scores and comments" } as const;
 
-export function ObservationView({ traceId, observation, all }: { traceId: string; observation: Observation; all: Observation[] }) {
+export function ObservationView({ trace, observation, all }: { trace: Trace; observation: Observation; all: Observation[] }) {
   const [params, change] = useUrl();
   const asked = params.get("view") ?? "";
   const view = asked in VIEWS ? (asked as keyof typeof VIEWS) : "conversation";
   const [reading, setReading] = useRemembered<Reading>("reading", "markdown");
-  const said = useSaid(traceId);
+  const said = useSaid(trace.id);
+  useHotkey("s", "Scores and comments", () => change({ view: "said" }), { enabled: view !== "said" });
   return (
     <section className="observation" aria-label={observation.name}>
       <header className="observation-head">
@@ -57,11 +59,11 @@ export function ObservationView({ traceId, observation, all }: { traceId: string
       <ViewPanel current={view} className="tab-body">
         <Suspense>
           {view === "said" ? (
-            <SaidView key={observation.id} traceId={traceId} observation={observation} said={said} />
+            <SaidView key={observation.id} traceId={trace.id} observation={observation} said={said} />
           ) : view === "graph" ? (
             <Graph observations={all} selected={observation.id} onSelect={(id) => change({ o: id })} />
           ) : (
-            <Recorded key={observation.id} view={view} observation={observation} reading={reading} />
+            <Recorded key={observation.id} view={view} trace={trace} observation={observation} reading={reading} />
           )}
         </Suspense>
       </ViewPanel>
@@ -87,9 +89,9 @@ function Beside({ view, observation, reading, onReading }: BesideProps) {
   );
 }
 
-function Recorded({ view, observation, reading }: { view: "conversation" | "json" | "details"; observation: Observation; reading: Reading }) {
+function Recorded({ view, trace, observation, reading }: { view: "conversation" | "json" | "details"; trace: Trace; observation: Observation; reading: Reading }) {
   if (view === "json") return <Json observation={observation} />;
-  return view === "details" ? <Details observation={observation} /> : <Conversation observation={observation} reading={reading} />;
+  return view === "details" ? <Details trace={trace} observation={observation} /> : <Conversation observation={observation} reading={reading} />;
 }
 
 function PromptLink({ observation }: { observation: Observation }) {

@@ -7,6 +7,7 @@ import { IconButton } from "@/components/button";
 import { scoreText } from "@/components/score-chip";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/time";
+import { useAsk } from "@/components/use-ask";
 import { useMay } from "@/hooks/use-project";
 import { announce } from "@/lib/announce";
 import { messageOf } from "@/lib/api/client";
@@ -64,6 +65,7 @@ function ScoreRow({ score, traceId }: { score: Score; traceId: string }) {
   const may = useMay("member");
   const remove = useDeleteScore(traceId);
   const [gone, setGone] = useState(false);
+  const { ask, dialog } = useAsk();
   const del = () =>
     remove.mutate(score.id, {
       onSuccess: () => {
@@ -84,9 +86,10 @@ function ScoreRow({ score, traceId }: { score: Score; traceId: string }) {
           {score.observation_id === null && "Trace · "}
           {score.author ?? WHO[score.source]} · <Ago at={score.timestamp} />
         </span>
-        {may && <IconButton label={`Delete score ${score.name}`} icon={<Trash2 size={14} />} disabled={remove.isPending} onClick={del} />}
+        {may && <IconButton label={`Delete score ${score.name}`} icon={<Trash2 size={14} />} disabled={remove.isPending} onClick={() => ask({ title: `Delete the score ${score.name}?`, description: `Its value ${scoreText(score)} is gone from the trace and from every mean. This cannot be undone.`, action: "Delete score", run: del })} />}
       </div>
       {score.comment && <p className="muted said-comment">{score.comment}</p>}
+      {dialog}
     </li>
   );
 }

@@ -21,11 +21,11 @@ interface Target {
 
 /** Adds a score of a config; `s` opens it. */
 export function ScoreForm(target: Target) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState<boolean | null>(null);
   useHotkey("s", "Add a score", () => setOpen(true));
   if (open) return <OpenForm {...target} onClose={() => setOpen(false)} />;
   return (
-    <Button size="small" icon={<Plus size={14} />} keys="s" onClick={() => setOpen(true)}>
+    <Button size="small" icon={<Plus size={14} />} keys="s" autoFocus={open === false} onClick={() => setOpen(true)}>
       Add a score
     </Button>
   );

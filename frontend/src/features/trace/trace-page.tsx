@@ -23,6 +23,7 @@ import { formatMoment, formatTime } from "@/lib/format";
 import { axisOf, flatten } from "@/lib/tree";
 
 import { ObservationView } from "./observation-view";
+import { TraceFacts } from "./trace-facts";
 import { TraceMenu } from "./trace-menu";
 import { TraceTree } from "./trace-tree";
 import { useNeighbors } from "./use-neighbors";
@@ -73,7 +74,7 @@ function Loaded({ detail, path }: { detail: TraceDetail; path: { title: string; 
   useHotkey("Escape", "Back to the traces", () => go(listAddress(slug, trace.id)));
 
   const tree = <TraceTree cut={cut} rows={rows} totalMs={totalMs} selected={selected?.id ?? null} onSelect={select} collapsed={collapsed} onCollapsed={setCollapsed} />;
-  const view = selected ? <ObservationView traceId={trace.id} observation={selected} all={observations} /> : null;
+  const view = selected ? <ObservationView trace={trace} observation={selected} all={observations} /> : null;
   return (
     <Page
       title={trace.name}
@@ -97,6 +98,7 @@ function Loaded({ detail, path }: { detail: TraceDetail; path: { title: string; 
         </>
       }
     >
+      <TraceFacts trace={trace} />
       {observations.length === 0 ? <Failure what="This trace has no observations yet" error="They arrive in batches; try again in a moment." /> : <Split name="trace" label="Width of the tree" initial={0.42} first={tree} second={view} />}
     </Page>
   );

@@ -34,7 +34,7 @@ export const COLUMNS: readonly TraceColumn[] = [
   { id: "model", name: "Model", track: "minmax(110px, 0.9fr)", className: "tt-model", cell: (row) => (row.models[0] ? <ModelTag model={row.models.join(", ")} color={modelColor(row.models[0])} /> : UNKNOWN) },
   { id: "latency", name: "Latency", track: "118px", className: "tt-latency", title: latencyTitle, cell: (row, { slowest }) => <Latency row={row} slowest={slowest} /> },
   { id: "tokens", name: "Tokens", track: "52px", className: "num tt-tokens", title: tokensTitle, cell: (row) => formatCompact(row.total_tokens || null) },
-  { id: "cost", name: "Cost", track: "84px", className: "num tt-cost", title: (row) => (row.cost === null ? "No price is known for this model" : `$${row.cost}`), cell: (row) => formatCost(row.cost) },
+  { id: "cost", name: "Cost", track: "92px", className: "num tt-cost", title: (row) => (row.cost === null ? "No price is known for this model" : `$${row.cost}`), cell: (row) => formatCost(row.cost) },
   { id: "who", name: "User, tags", track: "minmax(90px, 0.8fr)", className: "tt-who ellipsis", cell: (row) => <Who row={row} /> },
   { id: "session", name: "Session", track: "minmax(90px, 0.7fr)", className: "ellipsis", title: (row) => row.session_id ?? undefined, cell: (row, { slug }) => (row.session_id ? <Link href={`/p/${slug}/sessions/${inPath(row.session_id)}`} tabIndex={-1} className="table-name">{row.session_id}</Link> : UNKNOWN) },
   { id: "environment", name: "Environment", track: "92px", className: "ellipsis", cell: (row) => row.environment },

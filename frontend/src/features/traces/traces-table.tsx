@@ -1,10 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
-import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, type CSSProperties, type Ref } from "react";
+import { useEffect, useImperativeHandle, useMemo, useRef, type CSSProperties, type Ref, type RefObject } from "react";
 
 import { Button } from "@/components/button";
 import { Skeleton } from "@/components/states";
 import { useIsPhone } from "@/hooks/use-media";
+import { showRow, useWindow } from "@/hooks/use-window";
 import type { TraceRow } from "@/lib/api/types";
 import { plural } from "@/lib/format";
 
@@ -34,27 +34,18 @@ interface TableProps {
 }
 
 const AHEAD = 30;
+const HEAD = 32; // covers its own height of the rows
 
 export function TracesTable(props: TableProps) {
   const { ref, columns, rows, selected, hasMore, loadingMore, onMore, onTop } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const height = useIsPhone() ? 60 : 32;
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: useCallback(() => height, [height]),
-    // One and the same function while the rows are: another would have all of them measured anew.
-    getItemKey: useCallback((index: number) => rows[index]!.id, [rows]),
-    overscan: 12,
-    scrollPaddingStart: 32,
-  });
+  const { first, last, measure } = useWindow(scroller, height);
   useImperativeHandle(ref, () => ({
-    show: (id) => virtual.scrollToIndex(rows.findIndex((row) => row.id === id), { align: "auto" }),
+    show: (id) => showRow(scroller.current, rows.findIndex((row) => row.id === id), height, HEAD),
   }));
-  useEffect(() => virtual.measure(), [height, virtual]);
-  useLinkedRow(rows, selected, virtual);
-  const items = virtual.getVirtualItems();
-  useMore(hasMore && !loadingMore && (items.at(-1)?.index ?? 0) > rows.length - AHEAD, onMore);
+  useLinkedRow(rows, selected, scroller, height);
+  useMore(hasMore && !loadingMore && last > rows.length - AHEAD, onMore);
   const slowest = useMemo(() => scaleOf(rows), [rows]);
 
   return (
@@ -69,20 +60,20 @@ export function TracesTable(props: TableProps) {
         aria-rowcount={hasMore ? -1 : rows.length + 1}
         aria-activedescendant={selected ? `trace-${selected}` : undefined}
         tabIndex={0}
-        onScroll={(event) => onTop(event.currentTarget.scrollTop < 8)}
+        onScroll={(event) => (measure(event.currentTarget), onTop(event.currentTarget.scrollTop < 8))}
       >
         <Head columns={columns} />
         {props.loading && <Skeleton rows={16} height={height} />}
-        <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative" }}>
-          {items.map((item) => (
+        <div role="rowgroup" style={{ height: rows.length * height, position: "relative" }}>
+          {rows.slice(first, last).map((row, offset) => (
             <Row
-              key={item.key}
-              row={rows[item.index]!}
+              key={row.id}
+              row={row}
               columns={columns}
-              index={item.index}
-              top={item.start}
+              index={first + offset}
+              top={(first + offset) * height}
               slowest={slowest}
-              selected={rows[item.index]!.id === selected}
+              selected={row.id === selected}
               onSelect={props.onSelect}
               onOpen={props.onOpen}
             />
@@ -121,14 +112,15 @@ function useMore(near: boolean, onMore: () => void): void {
 }
 
 /** A link to a row, and the way back from a trace, show that row. */
-function useLinkedRow(rows: TraceRow[], selected: string | null, virtual: { scrollToIndex: (index: number, options: { align: "center" }) => void }) {
+function useLinkedRow(rows: TraceRow[], selected: string | null, scroller: RefObject<HTMLDivElement | null>, height: number) {
   const linked = useRef(selected);
   useEffect(() => {
     const at = linked.current === null ? -1 : rows.findIndex((row) => row.id === linked.current);
     if (at < 0) return;
-    virtual.scrollToIndex(at, { align: "center" });
+    const box = scroller.current;
+    box?.scrollTo({ top: at * height - (box.clientHeight - HEAD - height) / 2 });
     linked.current = null;
-  }, [rows, virtual]);
+  }, [rows, scroller, height]);
 }
 
 /** Bars are scaled to the 95th percentile: one hung call must not flatten the rest. */
