@@ -16,13 +16,16 @@ from psycopg import sql
 ROOT = Path(__file__).parents[1]
 POSTGRES = os.environ.get("HONE_CI_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 # In one order: these tests share one running product and what the earlier ones left in it.
-PRODUCT = ("tests/e2e", "-p", "no:randomly")
-# Once is enough for these: they do not care who keeps the data.
-ONCE = (
-    "tests/e2e/sdks",
-    "tests/e2e/test_instrumentations.py",
-    "tests/e2e/test_wheel.py",
-    "tests/e2e/browser/test_browser_axe.py",
+IN_ORDER = ("-p", "no:randomly")
+# Once is enough for the rest of them: they do not care who keeps the data.
+CARE_WHO_KEEPS = (
+    "tests/e2e/browser/test_browser_lists.py",
+    "tests/e2e/browser/test_browser_retention.py",
+    "tests/e2e/browser/test_browser_together.py",
+    "tests/e2e/test_crashes.py",
+    "tests/e2e/test_full_disk.py",
+    "tests/e2e/test_product.py",
+    "tests/e2e/test_restart.py",
 )
 REDIS = os.environ.get("HONE_CI_REDIS", "redis://127.0.0.1:6379")
 # Thousands of tests with real processes on two busy cores: one that fails gets a second try, and
@@ -84,7 +87,7 @@ def main() -> int:
     ]
     sdk = [sys.executable, ROOT / "scripts" / "test_sdk_versions.py"]
     codes.append(subprocess.run(sdk, check=False).returncode)
-    codes.append(pytest("the product, embedded servers", *PRODUCT))
+    codes.append(pytest("the product, embedded servers", "tests/e2e", *IN_ORDER))
     with own_database() as database, own_redis() as broker:
         on_machine = database is not None and broker is not None
         where = "this machine's PostgreSQL and Redis" if on_machine else "embedded servers"
@@ -96,8 +99,8 @@ def main() -> int:
             codes.append(
                 pytest(
                     title,
-                    *PRODUCT,
-                    *(f"--ignore={path}" for path in ONCE),
+                    *CARE_WHO_KEEPS,
+                    *IN_ORDER,
                     HONE_E2E_DATABASE_URL=database,
                     HONE_E2E_REDIS_URL=broker,
                 )
