@@ -88,7 +88,7 @@ smollm2() {
 
 soak() {
   [[ -d $carry/smollm2 ]] || { echo "soak: $carry/smollm2 is not there"; return 1; }
-  timeout 420 "$python" bench/soak_engine.py "$carry/smollm2" --seconds "${SOAK_S:-300}" --clients 64 --cache-tokens 65536 ${SOAK:---company-counts} --out "$out/gpu-soak.json"
+  timeout 420 "$python" bench/soak_engine.py "$carry/smollm2" --seconds "${SOAK_S:-300}" --clients 64 --cache-tokens 65536 --reload-every 45 ${SOAK:---company-counts} --out "$out/gpu-soak.json"
 }
 
 # In the run of `model`, on the same machine: figures of other runs are no comparison.

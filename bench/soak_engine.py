@@ -45,6 +45,13 @@ NONSENSE: list[dict[str, Any]] = [
 ]
 
 
+ADMIN = {"authorization": "Bearer soak"}
+
+
+class ComeAgainError(Exception):
+    """The model is being loaded."""
+
+
 @dataclass
 class Tally:
     """What happened, counted."""
@@ -52,6 +59,8 @@ class Tally:
     finished: int = 0
     aborted: int = 0
     refused: int = 0  # nonsense, as it should be
+    reloads: int = 0
+    waited: int = 0  # told to come again, for the model was being read anew
     lost: int = 0
     stuck: int = 0
     mixed: int = 0
@@ -100,14 +109,18 @@ async def read_stream(
     began = time.monotonic()
     async with client.stream("POST", "/v1/completions", json={**body, "stream": True}) as response:
         if response.status_code != 200:
-            raise ValueError(f"{response.status_code} {(await response.aread())[:200]!r}")
+            said = await response.aread()
+            if b"model_loading" in said:
+                raise ComeAgainError
+            raise ValueError(f"{response.status_code} {said[:200]!r}")
         async for line in response.aiter_lines():
             if line == "data: [DONE]":
                 done = True
             elif line.startswith("data: "):
                 chunk = json.loads(line[6:])
                 if "error" in chunk:
-                    raise ValueError(str(chunk))
+                    reloaded = "another model" in chunk["error"]["message"]
+                    raise ComeAgainError if reloaded else ValueError(str(chunk))
                 if num_pieces == 0:
                     tally.first_token_s.append(time.monotonic() - began)
                 num_pieces += 1
@@ -128,6 +141,8 @@ async def one_request(
     body, kind = random_body(draw, model), draw.random()
     if kind < 0.05:
         response = await client.post("/v1/completions", json={**body, **draw.choice(NONSENSE)})
+        if b"model_loading" in response.content:
+            raise ComeAgainError
         if response.status_code not in (400, 404):
             raise ValueError(f"nonsense was answered with {response.status_code}")
         tally.refused += 1
@@ -156,9 +171,30 @@ async def one_client(url: str, number: int, model: str, until: float, tally: Tal
             except (TimeoutError, httpx.TimeoutException):
                 tally.stuck += 1
                 tally.problem("stuck")
+            except ComeAgainError:
+                tally.waited += 1
+                await asyncio.sleep(0.2)
             except (ValueError, httpx.HTTPError) as error:
                 tally.lost += 1
                 tally.problem(repr(error))
+
+
+async def reload(url: str, every_s: float, until: float, tally: Tally) -> None:
+    """Have the model read anew every so many seconds, and wait until it answers again."""
+    async with httpx.AsyncClient(base_url=url, timeout=STUCK_S, headers=ADMIN) as client:
+        while time.monotonic() + every_s < until:
+            await asyncio.sleep(every_s)
+            response = await client.post("/admin/load", json={})
+            if response.status_code != 202:
+                tally.problem(f"a reload was answered with {response.text}")
+                tally.lost += 1
+                continue
+            while (state := (await client.get("/admin/load")).json())["status"] == "loading":
+                await asyncio.sleep(0.1)
+            tally.reloads += state["status"] == "ready"
+            if state["error"]:
+                tally.lost += 1
+                tally.problem(state["error"])
 
 
 async def watch(url: str, pid: int, until: float, tally: Tally) -> None:
@@ -167,7 +203,8 @@ async def watch(url: str, pid: int, until: float, tally: Tally) -> None:
         while time.monotonic() < until:
             response = await client.get("/health")
             tally.health_checks += 1
-            tally.health_failures += response.status_code != 200
+            is_loading = response.json()["status"] == "loading"
+            tally.health_failures += response.status_code != 200 and not is_loading
             tally.memory_bytes.append(resident_bytes(pid))
             await asyncio.sleep(0.5)
 
@@ -211,6 +248,8 @@ async def soak(url: str, pid: int, options: argparse.Namespace) -> dict[str, Any
     began = time.monotonic()
     async with asyncio.TaskGroup() as group:
         group.create_task(watch(url, pid, until, tally))
+        if options.reload_every:
+            group.create_task(reload(url, options.reload_every, until, tally))
         for number in range(options.clients):
             group.create_task(one_client(url, number, model, until, tally))
     elapsed = time.monotonic() - began
@@ -262,7 +301,7 @@ def served(options: argparse.Namespace) -> Any:
         port = probe.getsockname()[1]
     words = ["serve", str(options.model.resolve()), "--port", str(port)]
     words += ["--cache-tokens", str(options.cache_tokens)]
-    words += ["--batch-invariant"] * options.batch_invariant
+    words += ["--batch-invariant"] * options.batch_invariant + ["--admin-key", "soak"]
     command = [sys.executable, "-m", "hone_engine", *words]
     process = subprocess.Popen(command, cwd=ROOT / "inference", stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -285,7 +324,15 @@ def measured(row: dict[str, Any]) -> dict[str, tuple[Any, str]]:
     units = {"memory_start_mb": "MB", "memory_middle_mb": "MB", "memory_end_mb": "MB"}
     units |= {"tokens_per_second": "tokens/s", "first_token_median_s": "s"}
     names = ("finished", "aborted", "lost", "stuck", "mixed", "num_compared", "health_checks")
-    names += ("health_failures", "preemptions", "left_running", "left_kv_tokens", *units)
+    names += (
+        "reloads",
+        "waited",
+        "health_failures",
+        "preemptions",
+        "left_running",
+        "left_kv_tokens",
+        *units,
+    )
     return {f"{name}, {crowd}": (row[name], units.get(name, "count")) for name in names}
 
 
@@ -294,6 +341,9 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument(
+        "--reload-every", type=float, default=0, help="seconds; the model is read anew under load"
+    )
     parser.add_argument("--compare", type=int, default=60, help="answers asked for again alone")
     parser.add_argument("--cache-tokens", type=int, default=4096, help="small: pages run out")
     parser.add_argument(

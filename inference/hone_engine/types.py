@@ -36,6 +36,14 @@ class EngineError(RuntimeError):
     """A request failed inside of the engine through no fault of the caller's."""
 
 
+class LoadingError(EngineError):
+    """No request is taken while a model is loaded; try again in `retry_after` seconds."""
+
+    def __init__(self, message: str, *, retry_after: int = 2):
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
     """How the next token is chosen and when to end. Build it from outside input with

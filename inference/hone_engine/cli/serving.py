@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+from pathlib import Path
 
 from hone_engine import server
 from hone_engine.cli.settings import DEFAULTS, add_cache_arguments, add_engine_arguments
@@ -16,12 +17,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--api-key", help="clients must send it as a bearer token")
+    parser.add_argument(
+        "--admin-key", help="whoever sends it as a bearer token to /admin/load changes the model"
+    )
+    parser.add_argument(
+        "--models",
+        type=Path,
+        metavar="DIR",
+        help="with --admin-key: where models to change to lie",
+    )
     parser.add_argument("--name", default=DEFAULTS.name, help="the model's name on the wire")
     parser.add_argument("--max-batch", type=int, default=DEFAULTS.max_batch)
     parser.add_argument("--max-step-tokens", type=int, default=DEFAULTS.max_step_tokens)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.models is not None and not options.admin_key:
+        raise ValueError("--models needs --admin-key: without one nobody may change the model")
+    if options.models is not None and not options.models.is_dir():
+        raise ValueError(f"--models is {options.models}; wanted a folder of model directories")
     config = EngineConfig(
         threads=options.threads,
         max_batch=options.max_batch,
@@ -49,11 +63,14 @@ def run(options: argparse.Namespace) -> int:
                 f"{info.context_len} tokens of context) on {url}/v1"
             )
 
+        loadable = server.Loadable(options.model.resolve(), config, options.models)
         server.serve(
             engine,
             host=options.host,
             port=options.port,
             api_key=options.api_key,
+            loader=server.Loader(engine, loadable) if options.admin_key else None,
+            admin_key=options.admin_key,
             on_ready=on_ready,
         )
     return 0

@@ -5,9 +5,10 @@ from hone_engine.engine.channel import Channel
 from hone_engine.engine.engine import Engine
 from hone_engine.engine.model import EngineInfo, EngineTokenizer, Model
 from hone_engine.engine.pending import Outcome, Pending
-from hone_engine.engine.thread import EngineThread
+from hone_engine.engine.thread import GRACE_S, EngineThread
 
 __all__ = [
+    "GRACE_S",
     "Channel",
     "Completion",
     "Engine",

@@ -230,6 +230,12 @@ class Engine:
         self.scheduler = self._new_scheduler()
         return deltas
 
+    def take_over(self, before: "Engine") -> None:
+        """Go on with the numbers and the counts of an engine whose place this one takes, so that no
+        number comes twice and no count goes back."""
+        self._ids, self.meters = before._ids, before.meters
+        self._num_preemptions = before._num_preemptions + before.scheduler.num_preemptions
+
     def close(self) -> None:
         """Free the model; nothing can be asked after."""
         self.model.close()

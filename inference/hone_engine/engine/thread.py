@@ -18,6 +18,7 @@ from typing import Any, Self
 from hone_engine.config import EngineConfig
 from hone_engine.engine.channel import Channel, Hub, Sink
 from hone_engine.engine.engine import Engine
+from hone_engine.engine.exchange import Exchange, Make
 from hone_engine.engine.model import EngineInfo
 from hone_engine.engine.pending import Batch, Outcome, Pending
 from hone_engine.formats import ProgressCallback
@@ -25,6 +26,7 @@ from hone_engine.types import (
     Delta,
     EngineError,
     EngineStats,
+    LoadingError,
     QueueFullError,
     Request,
     SamplingParams,
@@ -33,6 +35,7 @@ from hone_engine.types import (
 logger = logging.getLogger(__name__)
 
 IDLE_S = 1.0  # the loop turns at least this often, with nothing to do too
+GRACE_S = 30.0  # for requests under way when another model is to come
 
 
 class EngineThread:
@@ -46,6 +49,8 @@ class EngineThread:
         self._hub = Hub(self.abort)
         self._wake = threading.Event()
         self._closing = False
+        self._exchange: Exchange | None = None
+        self._missing = ""  # why no model is there, if none is
         self._gate = threading.Lock()  # between those who post and `close`; never the loop
         self._thread = threading.Thread(target=self._run, name="hone-engine", daemon=True)
         self._thread.start()
@@ -107,12 +112,13 @@ class EngineThread:
         finally:
             channel.close()
 
-    def open(self, requests: Items[Request]) -> Channel:
+    def open(self, requests: Items[Request], *, of: EngineInfo | None = None) -> Channel:
         """Queue requests whose answers the running asyncio loop takes together (all or none are
-        queued); raises as `submit`. Close the channel in any case."""
+        queued); raises as `submit`. Close the channel in any case. `of` is the `info` at the time
+        the requests were made: LoadingError if another model has come since."""
         ids = [self._engine.new_id() for _ in requests]
         channel = self._hub.open(ids)
-        self._post(ids, requests, channel)
+        self._post(ids, requests, channel, of)
         return channel
 
     def complete_all(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
@@ -121,6 +127,34 @@ class EngineThread:
         config = self._engine.config
         most = config.max_batch + min(config.max_batch, config.max_waiting)
         return Batch(self.submit, most).run(requests)
+
+    def exchange(self, make: Make, again: Make, *, grace_s: float = GRACE_S) -> EngineInfo:
+        """Have what `make` loads answer from now on; returns its info when it does.
+
+        The present model is freed before: requests under way get `grace_s` seconds to end and fail
+        then, new ones get LoadingError until it is done. Raises what `make` raised, after which
+        `again` has made what ran before; where that fails too, requests get EngineError until a
+        later exchange succeeds. Raises EngineError while another exchange is under way.
+        """
+        exchange = Exchange(make, again, time.monotonic() + grace_s)
+        with self._gate:
+            if self._closing:
+                raise EngineError("the engine has been closed")
+            if self._exchange is not None:
+                raise EngineError("another model is being loaded already")
+            self._exchange = exchange
+        self._wake.set()
+        return exchange.done.result()
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether another model is on its way, so that no request is taken."""
+        return self._exchange is not None
+
+    @property
+    def missing(self) -> str:
+        """Why there is no model; "" while there is one."""
+        return self._missing
 
     def abort(self, request_id: int) -> None:
         """End a request after the step under way; nothing happens if it has ended."""
@@ -134,7 +168,8 @@ class EngineThread:
     def healthy(self, max_age_s: float = 30.0) -> bool:
         """Whether the loop has turned in the latest `max_age_s` seconds."""
         age = time.monotonic() - self._engine.heartbeat_at
-        return self._thread.is_alive() and not self._closing and age <= max_age_s
+        turns = age <= max_age_s or self.is_loading
+        return self._thread.is_alive() and not self._closing and turns and not self._missing
 
     def close(self, timeout_s: float = 30.0) -> None:
         """Fail what runs, stop the loop, free the model. A second call does nothing."""
@@ -144,16 +179,22 @@ class EngineThread:
             self._closing = True
         self._wake.set()
         self._thread.join(timeout_s)
-        if not self._thread.is_alive():
+        if not self._thread.is_alive() and not self._missing:
             self._engine.close()
 
-    def _post(self, ids: Items[int], requests: Items[Request], sink: Sink) -> None:
+    def _post(
+        self, ids: Items[int], requests: Items[Request], sink: Sink, of: EngineInfo | None = None
+    ) -> None:
         for request in requests:
             self._engine.checked(request)
         now = time.time()
         with self._gate:
             if self._closing:
                 raise EngineError("the engine has been closed")
+            if self._exchange is not None or (of is not None and of is not self._engine.info):
+                raise LoadingError("another model is being loaded; try again in a moment")
+            if self._missing:
+                raise EngineError(self._missing)
             self._check_room(len(requests))
             for request_id, request in zip(ids, requests, strict=True):
                 self._inbox.append((request_id, request, sink, now))
@@ -188,9 +229,14 @@ class EngineThread:
                 self._wake.clear()
         self._take_inbox()
         self._fail_all("the engine is shutting down")
+        if self._exchange is not None:
+            self._exchange.done.set_exception(EngineError("the engine is shutting down"))
 
     def _turn(self) -> bool:
         """One turn of the loop; False when there was nothing to do."""
+        exchange = self._exchange
+        if exchange is not None and exchange.is_due(len(self._sinks) + len(self._inbox)):
+            self._make_exchange(exchange)
         aborts = [self._aborts.popleft() for _ in range(len(self._aborts))]
         self._take_inbox()  # after the aborts: a request comes before its own abort
         ends = [self._engine.abort(request_id) for request_id in aborts]
@@ -199,6 +245,24 @@ class EngineThread:
             return False
         self._deliver(self._engine.step())
         return True
+
+    def _make_exchange(self, exchange: Exchange) -> None:
+        self._take_inbox()
+        self._fail_all("another model took this one's place")
+        before = self._engine
+        engine, error = exchange.made(None if self._missing else before)
+        with self._gate:
+            if engine is None:
+                self._missing = f"there is no model: {error}"
+            else:
+                engine.take_over(before)
+                self._engine, self._missing = engine, ""
+            self._exchange = None
+        self._engine.heartbeat_at = time.monotonic()
+        if error is not None:
+            exchange.done.set_exception(error)
+        else:
+            exchange.done.set_result(self._engine.info)
 
     def _take_inbox(self) -> None:
         while self._inbox:

@@ -99,20 +99,29 @@ def load(
     )
 
 
-def prepare(path: Path, config: EngineConfig) -> Prepared:
-    """Open and check a directory and reckon its memory; reads no weights."""
-    config = tuned(config)
+def check(path: Path) -> tuple[ModelDirectory, ModelConfig]:
+    """Open a directory and see whether it holds together; reads no weights, reckons no memory.
+
+    Raises FormatError naming the file and what is wrong.
+    """
     if path.is_file():
         raise FormatError(f"{path}: is a file; import it first: hone import {path}")
     if not path.is_dir():
         raise FormatError(f"{path}: is not there; wanted a model directory")
     directory = ModelDirectory(path)
     parsed = registry.check(directory)
+    if parsed.head_dim % 16 or parsed.head_dim > 256:
+        raise FormatError(f"{path}: head_dim is {parsed.head_dim}; wanted a multiple of 16, to 256")
+    return directory, parsed
+
+
+def prepare(path: Path, config: EngineConfig) -> Prepared:
+    """Open and check a directory and reckon its memory; reads no weights."""
+    config = tuned(config)
+    directory, parsed = check(path)
     _check_kv(config)
     if config.page_len < 16 or config.page_len & (config.page_len - 1):
         raise ValueError(f"page_len is {config.page_len}; wanted a power of two, 16 or more")
-    if parsed.head_dim % 16 or parsed.head_dim > 256:
-        raise FormatError(f"{path}: head_dim is {parsed.head_dim}; wanted a multiple of 16, to 256")
     if config.device == "cuda":
         plan, config = gpu().plan(directory, parsed, config)
     else:

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from hone_engine.types import EngineError, QueueFullError, RequestError
+from hone_engine.types import EngineError, LoadingError, QueueFullError, RequestError
 
 
 class ApiError(Exception):
@@ -55,6 +55,14 @@ def api_error(error: RequestError | QueueFullError | EngineError) -> ApiError:
             str(error),
             kind="rate_limit_error",
             code="queue_full",
+            headers={"retry-after": str(error.retry_after)},
+        )
+    if isinstance(error, LoadingError):
+        return ApiError(
+            503,
+            str(error),
+            kind="server_error",
+            code="model_loading",
             headers={"retry-after": str(error.retry_after)},
         )
     return engine_failure(str(error))

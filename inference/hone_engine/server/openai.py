@@ -1,10 +1,10 @@
 """The /v1 endpoints."""
 
 import asyncio
-import hmac
 from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -12,10 +12,11 @@ import orjson
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from hone_engine.engine import EngineThread
+from hone_engine.engine import EngineInfo, EngineThread
 from hone_engine.server.body import json_body
 from hone_engine.server.calls import Call, Prompt, chat_call, text_call
 from hone_engine.server.errors import ApiError
+from hone_engine.server.keys import check_key
 from hone_engine.server.replies import Reply
 from hone_engine.server.shapes import ChatShape, Shape, TextShape
 from hone_engine.types import Request
@@ -28,11 +29,8 @@ class OpenAI:
 
     def __init__(self, engine: EngineThread, api_key: str | None):
         self._engine = engine
-        self._key = api_key.encode() if api_key else None
+        self._key = api_key
         self._num_encoding = 0
-        info = engine.info
-        facts = f"{info.name} {info.device} {info.memory_bytes}"
-        self._fingerprint = "fp_" + blake2b(facts.encode(), digest_size=5).hexdigest()
 
     async def models(self, request: HttpRequest) -> Response:
         """GET /v1/models."""
@@ -50,36 +48,43 @@ class OpenAI:
         self._authorize(request)
         body = await json_body(request)
         call, messages = chat_call(body)
-        self._check_model(call.model)
+        info = self._check_model(call.model)
 
         def prepare() -> list[Request]:
             return [self._engine.chat_request(messages, call.params)]
 
-        return await self._reply(request, call, await self._prepared(request, prepare), ChatShape)
+        prompts = await self._prepared(request, prepare)
+        return await self._reply(request, call, prompts, ChatShape, info)
 
     async def text(self, request: HttpRequest) -> Response | Reply:
         """POST /v1/completions."""
         self._authorize(request)
         body = await json_body(request)
         call, prompts = text_call(body)
-        self._check_model(call.model)
+        info = self._check_model(call.model)
 
         def prepare() -> list[Request]:
             return [self._text_request(prompt, call) for prompt in prompts]
 
-        return await self._reply(request, call, await self._prepared(request, prepare), TextShape)
+        requests = await self._prepared(request, prepare)
+        return await self._reply(request, call, requests, TextShape, info)
 
     async def _reply(
-        self, request: HttpRequest, call: Call, prompts: Items[Request], kind: type[Shape]
+        self,
+        request: HttpRequest,
+        call: Call,
+        prompts: Items[Request],
+        kind: type[Shape],
+        info: EngineInfo,
     ) -> Response | Reply:
         requests = [replace(prompt, choice=i) for prompt in prompts for i in range(call.n)]
         shape = kind(
-            self._engine.info.name,
-            self._fingerprint,
+            info.name,
+            fingerprint(info),
             logprobs=call.params.logprobs is not None,
             include_usage=call.include_usage,
         )
-        reply = Reply(self._engine.open(requests), shape, call.n)
+        reply = Reply(self._engine.open(requests, of=info), shape, call.n)
         return reply if call.stream else _json(await reply.whole(request.receive))
 
     async def _prepared(
@@ -100,28 +105,19 @@ class OpenAI:
         return self._engine.text_request(prompt, call.params)
 
     def _authorize(self, request: HttpRequest) -> None:
-        if self._key is None:
-            return
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        given = key.strip().encode("utf-8", "surrogateescape")
-        if scheme.lower() == "bearer" and hmac.compare_digest(given, self._key):
-            return
-        raise ApiError(
-            401,
-            "Incorrect API key provided." if given else "You didn't provide an API key.",
-            code="invalid_api_key",
-            headers={"www-authenticate": "Bearer"},
-        )
+        if self._key is not None:
+            check_key(request, self._key)
 
-    def _check_model(self, name: str) -> None:
-        if name != self._engine.info.name:
+    def _check_model(self, name: str) -> EngineInfo:
+        info = self._engine.info
+        if name != info.name:
             raise ApiError(
                 404,
-                f"The model {name[:100]!r} does not exist; this engine serves "
-                f"{self._engine.info.name!r}.",
+                f"The model {name[:100]!r} does not exist; this engine serves {info.name!r}.",
                 param="model",
                 code="model_not_found",
             )
+        return info
 
     def _model(self) -> dict[str, Any]:
         info = self._engine.info
@@ -132,6 +128,13 @@ class OpenAI:
             "owned_by": "hone",
             "context_length": info.context_len,
         }
+
+
+@lru_cache(maxsize=4)
+def fingerprint(info: EngineInfo) -> str:
+    """What tells one loaded model from another, as OpenAI's `system_fingerprint`."""
+    facts = f"{info.name} {info.device} {info.memory_bytes}"
+    return "fp_" + blake2b(facts.encode(), digest_size=5).hexdigest()
 
 
 def _json(value: dict[str, Any]) -> Response:

@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable
 
 import uvicorn
+from starlette.applications import Starlette
 
 from hone_engine.engine import EngineThread
 from hone_engine.server.app import app
+from hone_engine.server.loading import Loader
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +52,18 @@ class ServerHandle:
 
 
 def serve_in_thread(
-    engine: EngineThread, *, host: str = "127.0.0.1", port: int = 0, api_key: str | None = None
+    engine: EngineThread,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    api_key: str | None = None,
+    loader: Loader | None = None,
+    admin_key: str | None = None,
 ) -> ServerHandle:
     """Serve from a thread; returns when it listens. Port 0 takes a free one. Raises OSError when
     the address cannot be had."""
-    return ServerHandle(_server(engine, api_key), _bind(host, port))
+    served = app(engine, api_key=api_key, loader=loader, admin_key=admin_key)
+    return ServerHandle(_server(served), _bind(host, port))
 
 
 def serve(
@@ -63,12 +72,14 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     api_key: str | None = None,
+    loader: Loader | None = None,
+    admin_key: str | None = None,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then close the engine. `on_ready` gets the address once it
     listens. Raises OSError when the address cannot be had. Main thread only."""
     bound = _bind(host, port)
-    server = _server(engine, api_key)
+    server = _server(app(engine, api_key=api_key, loader=loader, admin_key=admin_key))
     name, real_port = bound.getsockname()[:2]
     # uvicorn raises the signal that stopped it again; as SIGINT, so that what follows is done too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -95,10 +106,10 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _server(engine: EngineThread, api_key: str | None) -> uvicorn.Server:
+def _server(served: Starlette) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
-            app(engine, api_key=api_key),
+            served,
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -221,3 +221,16 @@ def test_an_embedding_in_host_memory_gives_the_same_answers(device: str) -> None
         runner = make(device, MIXED, reference=device == "cpu", source=source)
         found.append(answers(runner, [text(3, 20), text(4, 9)], 6))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=ON_GPU)])
+def test_a_closed_runner_leaves_no_memory_behind(device: str) -> None:
+    """Models are changed while a server runs: what one leaves behind the next one lacks."""
+    left = []
+    for _ in range(4):
+        runner = make(device, 4, reference=False)
+        answers(runner, [text(number, 20) for number in range(3)], 3)
+        runner.close()
+        del runner
+        left.append(torch.cuda.memory_allocated())
+    assert left[1:] == [left[1]] * 3
