@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from hone.common import clock
@@ -94,27 +93,6 @@ def export(base_ns: int) -> Callable[..., bytes]:
         return export_of(spans, base_ns, resource).SerializeToString()
 
     return make
-
-
-@pytest.fixture
-def emptied(transactional_db: None) -> Iterator[None]:
-    """The tables of traces, which Django does not know, are empty before and after the test.
-
-    Before as well: not every test that commits cleans up behind itself.
-    """
-    _empty()
-    yield
-    _empty()
-
-
-def _empty() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE traces_trace, traces_observation, traces_search_segment, traces_search_state,"
-            " traces_count, traces_count_dirty, traces_echo, traces_rollup, traces_rollup_state,"
-            " traces_rollup_latency, traces_rollup_fix, traces_figure, traces_figure_crowded,"
-            " traces_figure_dirty, traces_figure_state CASCADE"
-        )
 
 
 @pytest.fixture

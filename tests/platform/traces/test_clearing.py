@@ -30,7 +30,7 @@ Make = Callable[..., Span]
 DAY_NS = 86_400 * 10**9
 PATIENCE_S = 30.0
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("emptied")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)

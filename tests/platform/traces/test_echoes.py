@@ -168,7 +168,7 @@ def test_a_deleted_trace_leaves_nothing(told: dict[str, list[Span]]) -> None:
 @pytest.mark.parametrize("order", [["gateway", "http", "call"], ["call", "http", "gateway"]])
 @pytest.mark.django_db(transaction=True)
 def test_figures_by_hour_count_it_once_too(
-    told: dict[str, list[Span]], order: list[str], emptied: None
+    told: dict[str, list[Span]], order: list[str], transactional_db: None
 ) -> None:
     """Also where the first account had been taken in before the second came."""
     for name in order:

@@ -191,7 +191,7 @@ def table_sum(project: Project, kind: str, column: str = "n") -> Any:
     return number
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is counted
+@pytest.mark.django_db(transaction=True)  # only what is committed is counted
 def test_figures_say_what_reading_says_through_every_change(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +223,7 @@ def test_figures_say_what_reading_says_through_every_change(
     assert fetch("SELECT count(*) FROM traces_figure", []) == [(0,)]
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("question", [
     ("observations", ["traceName"], None, []),
     ("observations", ["tags"], "week", [Condition("string", "environment", "=", "default")]),
@@ -246,7 +246,7 @@ def test_percentiles_lie_within_their_bucket(
     assert_close(kept, read, 0.0201)
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_an_hour_is_counted_when_it_has_been_quiet(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +261,7 @@ def test_an_hour_is_counted_when_it_has_been_quiet(
     assert figures_count(quiet=timedelta(minutes=1))
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_many_and_long_values_are_read_instead(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,7 +283,7 @@ def test_many_and_long_values_are_read_instead(
     same(project, monkeypatch)
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_what_is_past_its_time_leaves_and_traces_that_go_on_stay(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,7 +295,7 @@ def test_what_is_past_its_time_leaves_and_traces_that_go_on_stay(
     assert [(table_sum(project, "traces"),)] == fetch("SELECT count(*) FROM traces_trace", [])
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_calls_of_prompts_are_counted_between_whole_hours(
     project: Project, some: list[Span]
 ) -> None:
@@ -316,7 +316,7 @@ def test_calls_of_prompts_are_counted_between_whole_hours(
     assert figures.prompt_counts(project.pk, [edges[0] + timedelta(minutes=1), end]) is None
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_what_takes_too_long_says_what_was_asked_and_what_narrows_it(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,7 +341,7 @@ def test_figures_are_of_one_project(
     assert daily_rows(project.pk + 1, now - timedelta(days=2), now, []) == []
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_a_rare_filter_is_read_through_the_search_index(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:

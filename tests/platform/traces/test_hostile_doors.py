@@ -24,7 +24,7 @@ from django.conf import settings
 from django.db import connection
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("emptied")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 OTLP, LANGFUSE = "/v1/traces", "/api/public/otel/v1/traces"
 BATCH, SCORES, ITEMS = "/api/public/ingestion", "/api/public/scores", "/api/public/dataset-items"

@@ -112,7 +112,7 @@ def threads(settings: Settings) -> None:
     settings.HONE_DATABASE_THREADS = 3
 
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("emptied")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_a_new_trace_is_told_at_once(

@@ -153,7 +153,7 @@ DOORS = {
 @pytest.mark.parametrize("hook", ["", f"{__name__}.hide"])
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_masks_what_is_said(
-    asgi, api_key, as_alice, settings, emptied, door: str, hook: str
+    asgi, api_key, as_alice, settings, transactional_db, door: str, hook: str
 ) -> None:
     """By a rule of the project, or by the hook of the installation."""
     settings.HONE_TRACES_MASK_HOOK = hook

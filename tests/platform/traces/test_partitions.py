@@ -81,7 +81,7 @@ def test_the_coming_two_weeks_have_partitions(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_partition_that_vanished_is_made_again(emptied: None, make_span: Make) -> None:
+def test_a_partition_that_vanished_is_made_again(transactional_db: None, make_span: Make) -> None:
     start = clock.now_ns() - 200 * DAY_NS
     span = make_span(start_ns=start, end_ns=start)
     [name] = partitions_ensure([start // DAY_NS])
@@ -92,7 +92,7 @@ def test_a_partition_that_vanished_is_made_again(emptied: None, make_span: Make)
 
 
 @pytest.fixture
-def old_and_new(emptied: None, make_span: Make) -> Iterator[None]:
+def old_and_new(transactional_db: None, make_span: Make) -> Iterator[None]:
     """A trace of 100 days ago and one of now, committed."""
     start = clock.now_ns() - 100 * DAY_NS
     old = make_span(trace_id="1" * 32, start_ns=start, end_ns=start)

@@ -81,7 +81,9 @@ def test_what_is_older_goes_at_once_and_later_by_itself(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_is_told_beforehand_how_much_would_go(emptied: None, as_alice: Any, aged: None) -> None:
+def test_one_is_told_beforehand_how_much_would_go(
+    transactional_db: None, as_alice: Any, aged: None
+) -> None:
     while search_index():  # what is counted is what is committed
         pass
     rollups_refresh()

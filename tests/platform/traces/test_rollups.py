@@ -104,7 +104,7 @@ def same(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         assert_close(kept, read, 1e-9)
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is rolled up
+@pytest.mark.django_db(transaction=True)  # only what is committed is rolled up
 def test_figures_say_what_reading_says_through_every_change(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +135,7 @@ def test_figures_say_what_reading_says_through_every_change(
         assert fetch(f"SELECT count(*) FROM {table}", []) == [(0,)]
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("question", [QUESTIONS[0], QUESTIONS[2], (["type"], None, [])])
 def test_percentiles_lie_within_their_bucket(
     project: Project, some: list[Span], monkeypatch: pytest.MonkeyPatch, question: Any
@@ -148,7 +148,7 @@ def test_percentiles_lie_within_their_bucket(
     assert_close(kept, read, 0.05)
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_an_environment_of_the_trace_is_read(
     project: Project, make_span: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +159,7 @@ def test_an_environment_of_the_trace_is_read(
     assert metrics_rows(project.pk, query, []) == [{"environment": "prod", "count_count": 2}]
 
 
-@pytest.mark.usefixtures("emptied")
+@pytest.mark.django_db(transaction=True)
 def test_what_is_past_its_time_leaves_the_figures(project: Project, some: list[Span]) -> None:
     spans_ingest(project_id=project.pk, spans=some)
     rollups_refresh()

@@ -165,7 +165,7 @@ QUERIES = ["needle", "needlework", "EDLEWOR", "zebra größe", "ta gam", "n12", 
            "e"]  # fmt: skip
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is indexed
+@pytest.mark.django_db(transaction=True)  # only what is committed is indexed
 @pytest.mark.parametrize("steps", [1, 12, 100])
 def test_the_index_changes_no_answer(
     project: Project, many: list[Span], monkeypatch: pytest.MonkeyPatch, steps: int
@@ -192,7 +192,7 @@ def test_the_index_changes_no_answer(
     assert both_ways(wanted_of(project, name="none"), monkeypatch) == []
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is indexed
+@pytest.mark.django_db(transaction=True)  # only what is committed is indexed
 def test_what_is_not_indexed_yet_is_found(
     project: Project, make_span: Make, many: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,7 @@ def test_what_is_not_indexed_yet_is_found(
     assert both_ways(wanted_of(project, text="latecomer"), monkeypatch) == [late.trace_id]
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is indexed
+@pytest.mark.django_db(transaction=True)  # only what is committed is indexed
 def test_counts_are_the_same_with_and_without_the_index(
     project: Project, many: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,7 +219,7 @@ def test_counts_are_the_same_with_and_without_the_index(
             assert (traces_histogram(wanted, buckets=7), traces_facets(wanted)) == with_index
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is indexed
+@pytest.mark.django_db(transaction=True)  # only what is committed is indexed
 def test_words_of_a_deleted_trace_leave_the_index(project: Project, many: list[Span]) -> None:
     spans_ingest(project_id=project.id, spans=many)
     search_index()
@@ -239,7 +239,7 @@ def words_stored(word: str) -> bool:
     return any(block.find(word.encode(), "inside") for block in blocks)
 
 
-@pytest.mark.usefixtures("emptied")  # only what is committed is indexed
+@pytest.mark.django_db(transaction=True)  # only what is committed is indexed
 def test_another_project_is_never_searched(
     project: Project, foreign_project: Project, many: list[Span], monkeypatch: pytest.MonkeyPatch
 ) -> None:

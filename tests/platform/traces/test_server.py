@@ -18,7 +18,7 @@ from hone.traces.services.partitions import partitions_forget
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 60.0
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("emptied")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from hone.traces.services import Ingested, ingest, spans_ingest, spans_write, wr
 
 Make = Callable[..., Span]
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("emptied")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
