@@ -116,6 +116,12 @@ class TraceFilter:
         given = (getattr(self, field) for field in ("text", "status", *_EQUAL))
         return not self.conditions and all(value is None for value in given)
 
+    @property
+    def alone(self) -> str | None:
+        """The one field whose value decides, beside time and status; None: more does, or none."""
+        given = [field for field in ("text", *_EQUAL) if getattr(self, field) is not None]
+        return given[0] if len(given) == 1 and not self.conditions else None
+
     def parts(self) -> list[Part]:
         """What the search index must hold for every match."""
         parts = parts_of(self.text) if self.text else []

@@ -14,16 +14,8 @@ from django.db import connection, transaction
 
 from hone.traces.core.rollup import HOUR, MOST, hour_at
 from hone.traces.selectors.changes import horizon
-from hone.traces.selectors.public.kept import (
-    DAY,
-    DAY_KINDS,
-    KINDS,
-    SUMMED,
-    changed_sql,
-    kind_of,
-    rows_sql,
-    seen_sql,
-)
+from hone.traces.selectors.hours import BEGUN, BEGUN_KINDS, begun_sql, changed_sql, kind_of
+from hone.traces.selectors.public.kept import DAY, DAY_KINDS, KINDS, SUMMED, rows_sql, seen_sql
 
 STEP: Final = 200_000  # numbers that are noted in one transaction
 BUDGET_S: Final = 10.0  # of one run, beside the index's
@@ -54,6 +46,10 @@ _PLACE: Final = "project_id = %(project)s AND slot = %(slot)s"
 _KEY: Final = "kind, value, type, model, environment"
 _SUMS: Final = ", ".join(f"sum({name}) AS {name}" for name in SUMMED)
 _TOO_LONG: Final = f"max(greatest(length(value), length(model), length(environment))) > {MOST}"
+_DROP: Final = """
+    DELETE FROM traces_figure WHERE project_id = %(project)s AND kind = ANY(%(kinds)s)
+        AND slot >= %(slot)s AND slot < %(slot)s::timestamptz + interval '1 hour'
+"""
 _SPANS: Final = (
     "spans AS (SELECT %(slot)s::timestamptz AS lo, %(slot)s::timestamptz + interval '1 hour' AS hi)"
 )
@@ -64,7 +60,7 @@ _PUT: Final = """
         INSERT INTO traces_figure_crowded SELECT %(project)s, %(slot)s, kind FROM crowded
     )
     INSERT INTO traces_figure (project_id, slot, {columns})
-    SELECT %(project)s, %(slot)s, {columns} FROM grouped g
+    SELECT %(project)s, {slot}, {columns} FROM grouped g
     WHERE NOT EXISTS (SELECT FROM crowded c WHERE c.kind = g.kind)
 """
 
@@ -113,12 +109,10 @@ def _count(cursor: Cursor, hour: dict[str, Any]) -> None:
     # The marks go first: what changes from here on marks the hour again.
     kinds = [kind_of(view, name) for view, names in KINDS.items() for name in names]
     kinds += [kind_of(DAY, name) for name in DAY_KINDS]
+    kinds += [kind_of(BEGUN, name) for name in BEGUN_KINDS]
     cursor.execute(f"DELETE FROM traces_figure_dirty WHERE {_PLACE}", hour)
     cursor.execute(f"DELETE FROM traces_figure_crowded WHERE {_PLACE}", hour)
-    cursor.execute(
-        f"DELETE FROM traces_figure WHERE {_PLACE} AND kind = ANY(%(kinds)s)",
-        hour | {"kinds": kinds},
-    )
+    cursor.execute(_DROP, hour | {"kinds": kinds})
     for view, names in KINDS.items():
         by_bucket = f"SELECT {_KEY}, bucket, {_SUMS} FROM ({rows_sql(view, names)}) r"
         grouped = (
@@ -129,11 +123,15 @@ def _count(cursor: Cursor, hour: dict[str, Any]) -> None:
         _put(cursor, hour, grouped, f"{_KEY}, {', '.join(SUMMED)}, buckets, counts")
     seen = "SELECT kind, value, type, model, NULL::text AS environment, n FROM ({}) s"
     _put(cursor, hour, seen.format(seen_sql(tuple(DAY_KINDS))), "kind, value, type, model, n")
+    begun = "SELECT slot, kind, value, type, NULL::text AS model, NULL::text AS environment, n"
+    _put(cursor, hour, f"{begun} FROM ({begun_sql()}) b", "kind, value, type, n", slot="g.slot")
 
 
-def _put(cursor: Cursor, hour: dict[str, Any], grouped: str, columns: str) -> None:
+def _put(
+    cursor: Cursor, hour: dict[str, Any], grouped: str, columns: str, slot: str = "%(slot)s"
+) -> None:
     statement = _PUT.format(
-        spans=_SPANS, grouped=grouped, most=CROWDED, too_long=_TOO_LONG, columns=columns
+        spans=_SPANS, grouped=grouped, most=CROWDED, too_long=_TOO_LONG, columns=columns, slot=slot
     )
     cursor.execute(statement, hour)
 

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from hone.common.conditions import Condition
 from hone.traces.core.metrics import MetricsQuery
+from hone.traces.selectors.hours import kind_of, noted_seq
 from hone.traces.selectors.public.figures import (
     KEPT,
     WORTH,
     Window,
     is_worth,
     metric_sql,
-    noted_seq,
     spans_sql,
 )
-from hone.traces.selectors.public.kept import kind_of, rows_sql
+from hone.traces.selectors.public.kept import rows_sql
 from hone.traces.selectors.query import fetch_slow
 
 _MEASURES: Final = frozenset({"count", "observationsCount", "totalTokens", "totalCost"})

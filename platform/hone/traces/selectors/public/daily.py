@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from hone.common.conditions import Condition, conditions_sql
 from hone.common.public import stamp
+from hone.traces.selectors.hours import kind_of, noted_seq
 from hone.traces.selectors.public.columns import IS_SENT, OBSERVATION_COLUMNS
 from hone.traces.selectors.public.figures import (
     KEPT,
@@ -15,10 +16,9 @@ from hone.traces.selectors.public.figures import (
     columns_of,
     dimension_of,
     is_worth,
-    noted_seq,
     spans_sql,
 )
-from hone.traces.selectors.public.kept import DAY, DAY_KINDS, WHOLE, kind_of, rows_sql, seen_sql
+from hone.traces.selectors.public.kept import DAY, DAY_KINDS, WHOLE, rows_sql, seen_sql
 from hone.traces.selectors.public.metrics import narrowing
 from hone.traces.selectors.query import PATIENCE_MS, Named, fetch_slow
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 from hone.common.conditions import Column, Condition, conditions_sql
 from hone.traces.core.metrics import Metric, MetricsQuery
 from hone.traces.core.rollup import GROWTH, HOUR, hour_at
+from hone.traces.selectors.hours import changed_sql, kind_of, noted_seq
 from hone.traces.selectors.public.columns import OBSERVATION_COLUMNS, TRACE_COLUMNS
-from hone.traces.selectors.public.kept import KINDS, SUMMED, changed_sql, kind_of, rows_sql
+from hone.traces.selectors.public.kept import KINDS, SUMMED, rows_sql
 from hone.traces.selectors.query import Named, fetch, fetch_slow
 
 # Observations in whole hours: of fewer each is read; from so many on percentiles are from buckets.
@@ -74,15 +75,6 @@ class Window:
             "noted": noted_seq,
             "kind": kind,
         }
-
-
-def noted_seq() -> int:
-    """Up to which number the hours of what changed are marked; 0: nothing is counted yet.
-
-    Ask it before what reads figures: of a lower number too many hours are read, never too few.
-    """
-    [(seq,)] = fetch("SELECT coalesce(max(noted_seq), 0) FROM traces_figure_state", [])
-    return int(seq)
 
 
 def spans_sql() -> str:

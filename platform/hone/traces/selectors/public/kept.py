@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from hone.traces.core.rollup import GROWTH
+from hone.traces.selectors.hours import kind_of
 from hone.traces.selectors.public.columns import IS_SENT
 from hone.traces.selectors.public.views import OBSERVATIONS, TRACES, View
 
@@ -55,28 +56,6 @@ _SCOPES: Final = {
     "traces": TRACES.scope.replace("%s", "%(project)s"),
 }
 _COLUMNS: Final[Mapping[str, str]] = {"observations": _OBSERVATION, "traces": _TRACE}
-
-
-def kind_of(view: str, dimension: str) -> str:
-    """The name under which figures stand."""
-    return f"{view}.{dimension}" if dimension else view
-
-
-def changed_sql(traces: str) -> str:
-    """Projects and hours of the observations of `traces`, a condition on `traces_trace t`."""
-    start = "date_bin('1 hour', t.started_at, 'epoch'::timestamptz)"
-    return f"""
-        SELECT DISTINCT t.project_id, h.slot FROM traces_trace t CROSS JOIN LATERAL (
-            SELECT generate_series({start}, t.latest_start_at, '1 hour') AS slot
-            WHERE t.latest_start_at - t.started_at < interval '2 days'
-            UNION ALL
-            SELECT DISTINCT date_bin('1 hour', o.start_time, 'epoch'::timestamptz)
-            FROM traces_observation o WHERE o.project_id = t.project_id
-                AND o.trace_id = t.trace_id
-                AND o.start_time BETWEEN t.started_at AND t.latest_start_at
-                AND t.latest_start_at - t.started_at >= interval '2 days'
-        ) h WHERE {traces}
-    """
 
 
 def rows_sql(view: str, dimensions: tuple[str, ...]) -> str:
