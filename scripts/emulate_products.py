@@ -27,8 +27,7 @@ from hone_engine.kernels.cuda_packed import pack_cuda  # noqa: E402
 
 SOURCES = [f"linear/{name}" for name in
            ("linear.hpp", "tile.cuh", "few_rows.cuh", "few_mixed.cuh", "many_rows.cuh",
-            "launch.cuh", "wgmma.hpp", "lane_ring.cuh", "wgmma_rows.cuh",
-            "wgmma_pair.cuh")]  # fmt: skip
+            "launch.cuh", "wgmma.hpp", "lane_ring.cuh", "wgmma_rows.cuh")]  # fmt: skip
 LAUNCH = """template <class P>
 void start(void (*kernel)(P), P p, int blocks, int threads, int64_t shared_bytes, const Linear&, const Device& device, cudaStream_t) {
   if (shared_bytes > device.shared_bytes) throw std::runtime_error("too much shared memory");
@@ -102,17 +101,22 @@ def product(
     return out
 
 
-def emulate_uniform(module: ctypes.CDLL) -> int:
-    """4 bits everywhere, by warpgroups; how many products."""
-    cases = list(itertools.product((32, 64, 128), (False, True), (12, 27, 64)))
-    for group, has_min, count in cases:
-        codes = torch.randint(0, 256, (200, 640 // 2), dtype=torch.uint8)
-        scales = torch.rand(200, 640 // group).add(0.1).mul(0.02).half()
-        mins = torch.randn(200, 640 // group).mul(0.05).half() if has_min else None
-        weight = pack_cuda(codes, scales, mins, bits=4, group=group)
+def emulate_warpgroups(module: ctypes.CDLL, seed: int) -> int:
+    """4 bits everywhere and a pair of widths, by few and by many blocks; how many products."""
+    cases = list(itertools.product((32, 64, 128, 0), (False, True), (12, 27, 64)))[seed % 2 :: 2]
+    for number, (group, has_min, count) in enumerate(cases, seed):
+        if group:
+            codes = torch.randint(0, 256, (200, 1280 // 2), dtype=torch.uint8)
+            scales = torch.rand(200, 1280 // group).add(0.1).mul(0.02).half()
+            mins = torch.randn(200, 1280 // group).mul(0.05).half() if has_min else None
+            weight: CudaTiles = pack_cuda(codes, scales, mins, bits=4, group=group)
+            values = weight.dequantize()
+        else:
+            weight, values = made("pair", 200, tail=32 * has_min)
         x = torch.randn(count, weight.cols).to((torch.float16, torch.bfloat16)[count % 2])
-        found = product(module, weight, x, (6, 90), warpgroups=True)
-        wanted = x.double() @ weight.dequantize().double().T
+        device = ((1, 2, 3, 5, 40)[number % 5], 90)
+        found = product(module, weight, x, device, reverse=number % 2 == 1, warpgroups=True)
+        wanted = x.double() @ values.double().T
         error = float((found.double() - wanted).norm() / wanted.norm())
         assert error < 1e-5, (group, has_min, count, error)
     return len(cases)
@@ -141,8 +145,8 @@ def main() -> int:
             error = float((found.double() - wanted).norm() / wanted.norm())
             # Offsets of codes are taken off sums, both in fp32.
             assert error < 2e-4, (mixture, has_min, count, dtype, bulk, error)
-        num_uniform = emulate_uniform(modules[True])
-    print(f"{len(chosen) + num_uniform} products are the references")
+        num_warpgroups = emulate_warpgroups(modules[True], options.seed)
+    print(f"{len(chosen) + num_warpgroups} products are the references")
     return 0
 
 

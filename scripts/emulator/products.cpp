@@ -1,6 +1,6 @@
 // The products with quantized weights, launched as on a device of any size.
 #include "hone/device.cuh"
-#include "kernels/linear/wgmma_pair.cuh"
+#include "kernels/linear/wgmma_rows.cuh"
 
 using namespace hone::cuda;
 

@@ -1,25 +1,26 @@
-// A ring of 4-bit tiles that lanes fill for themselves, where a block's bulk copies would be many and small.
+// A ring of tiles of 4 or 8 bits that lanes fill for themselves, where a block's bulk copies would be many and small.
 #pragma once
 #include "kernels/linear/tile.cuh"
 
 namespace hone::cuda {
 
-// A warp's own ring of STAGES tiles of SIZE bytes in shared memory. A lane copies the 16 bytes of either half that it will unpack, so only
-// scales and minimums, which all read, need the other lanes. Copies are told by counting: each pass() ends those of one tile.
+// A warp's own ring of STAGES tiles of SIZE bytes at most in shared memory. A lane copies the 16 bytes of each half (of each quarter at 8
+// bits) that it will unpack, so only scales and minimums, which all read, need the other lanes. Copies are told by counting: each pass()
+// ends those of one tile.
 template <int STAGES, int SIZE>
 struct LaneRing {
-  static constexpr int codes = kUnitRows * kTileCols / 2;
   uint8_t* at;  // this lane's place in the first stage
   int lane, head = 0, tail = 0;
 
   __device__ __forceinline__ LaneRing(uint8_t* data, int lane_) : at(data + lane_ * 16), lane(lane_) {}
 
-  // from: this lane's first 16 bytes of a tile. Before it all lanes have read what the stage held.
+  // from: this lane's first 16 bytes of a tile of BYTES, CODES of which are codes. Before it all lanes have read what the stage held.
+  template <int CODES, int BYTES>
   __device__ __forceinline__ void fetch(const uint8_t* from) {
     uint8_t* to = at + head;
-    copy_16(to, from);
-    copy_16(to + codes / 2, from + codes / 2);
-    if (lane * 16 < SIZE - codes) copy_16(to + codes, from + codes);
+#pragma unroll
+    for (int i = 0; i < CODES; i += 512) copy_16(to + i, from + i);
+    if (lane * 16 < BYTES - CODES) copy_16(to + CODES, from + CODES);
   }
   __device__ __forceinline__ void pass() {
     copy_commit();

@@ -123,7 +123,7 @@ bool launch_many(const Linear& c, const Device& device, cudaStream_t stream) {
   p.bands = int(padded_units(c.outs)) / kBandUnits;
   p.tile_size = kMixed<BITS> ? largest_tile(c.runs) : int(tile_bytes(BITS, c.group, c.has_min));
   p.group = c.group, p.wide_out = c.wide_out, p.runs = c.runs;
-  p.narrow_size = int(tile_bytes(4, kTileCols, c.has_min)), p.wide_tiles = c.runs.run[0].bits == 8 ? c.runs.count > 1 ? c.runs.run[1].first_tile : p.tiles_a_unit : 0;
+  p.narrow_size = int(tile_bytes(4, kTileCols, c.has_min)), p.wide_tiles = wide_tiles(c.runs, p.tiles_a_unit);
   const int64_t sums = int64_t(COLS) * 8 * kSumStride * 4, x_stage = int64_t(COLS) * 8 * kPieceStride<PARTS>;
   const int64_t w_stage = int64_t(PARTS) * 4 * (2 * p.tile_size + 8), all = device.shared_bytes - 1024;
   // As many stages as half of a multiprocessor holds, so that the next kernel starts early; else all of it; else fewer rows a launch.

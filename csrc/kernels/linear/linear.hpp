@@ -78,6 +78,9 @@ inline int largest_tile(const Runs& runs) {
   return most;
 }
 
+// Of a pair of `tiles`: how many are of 8 bits.
+inline int wide_tiles(const Runs& runs, int tiles) { return runs.run[0].bits != 8 ? 0 : runs.count > 1 ? runs.run[1].first_tile : tiles; }
+
 inline int64_t padded_units(int64_t outs) { return (outs + 127) / 128 * kBandUnits; }
 
 inline int64_t packed_bytes(int64_t outs, int64_t cols, int bits, int group, bool has_min) {

@@ -34,6 +34,7 @@ struct ManyRows {
   int group = 0;
   bool wide_out = false;
   Runs runs{};  // of a mixed matrix, whose tile_size is the largest
+  int least_pieces = 0, longer_blocks = 0;  // of products by warpgroups: how pieces are divided
   int wide_tiles = 0, narrow_size = 0;  // of a pair: its 8-bit tiles, bytes of the others
 };
 

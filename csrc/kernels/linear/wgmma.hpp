@@ -13,13 +13,6 @@ inline bool serves_wgmma(const Linear& c, const Device& device) {
   return c.bits == 4 && c.rows >= (c.invariant ? 1 : kLeastWgmmaRows);
 }
 
-// Of a pair so large at 9 to 16 rows that other kernels are faster than warpgroups (on an H200, 4096x14336 22.6 us by warpgroups and
-// 20.1; but 4096x6144 11.7 and 13.6).
-inline bool is_large_pair(const Linear& c, const Device& device) {
-  if (!is_pair(c.runs) || c.rows > 16) return false;
-  return padded_units(c.outs) * unit_bytes(c.runs, (c.cols + kTileCols - 1) / kTileCols) / device.sms > 128 * 1024;
-}
-
 // As linear(), from `wgmma_rows` rows on by warpgroups where they serve; 0: never. Invariant ones go there whatever their number.
 void linear(const Linear& call, const Device& device, cudaStream_t stream, int wgmma_rows);
 

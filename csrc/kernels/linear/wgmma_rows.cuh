@@ -1,5 +1,6 @@
-// y = x W^T for 9 to 64 activation rows and 4-bit weights on Hopper: each weight is unpacked once, in registers, and multiplied with all
-// rows by wgmma. While a batch of 4 products runs, the next is unpacked into other registers and the next activations are stored.
+// y = x W^T for 9 to 64 activation rows on Hopper, 4-bit weights or a pair of widths (4 bits beside 8, symmetric, groups of 128): each weight
+// is unpacked once, in registers, and multiplied with all rows by wgmma. While a batch of 4 products runs, the next is unpacked into other
+// registers and activations are stored.
 //
 // Split. As in many_rows.cuh: pieces of one band (128 weight rows) by 128 columns, an equal run of them for each block; sums of a band
 // that several blocks share are added by the latest, in the order of blocks: the same bits every time. In a block each of 8 warps has
@@ -31,9 +32,10 @@ constexpr int kSlotBytes = ROWS * kTileCols * 2;
 template <int ROWS>
 constexpr int kSlotSums = 4 * ROWS;
 
-// Bytes of a 4-bit tile, and how many are under way for each warp.
+// Bytes of a 4-bit tile, and of an 8-bit one of a pair.
 template <int GROUP, bool MIN>
 constexpr int kLaneTile = kUnitRows * kTileCols / 2 + kTileCols / GROUP * kUnitRows * 2 * (MIN ? 2 : 1);
+constexpr int kWideTile = kUnitRows * kTileCols + kUnitRows * 2;
 
 // How many blocks share a multiprocessor, by rows; 64 rows leave no registers for two.
 template <int ROWS>
@@ -94,10 +96,10 @@ struct Activations {
   }
 };
 
-// acc += scale * c, + min * sum of activations. sums: [4 quarters][ROWS] of this piece.
+// acc += scale * c, + min * sum of activations. of_tile: its scales and minimums; sums: [4 quarters][ROWS] of this piece.
 template <int GROUP, int ROWS, bool MIN>
-__device__ __forceinline__ void apply_group(float (&acc)[ROWS / 2], const float (&c)[ROWS / 2], const uint8_t* tile, const float* sums, int group, int lane) {
-  const __half* scales = reinterpret_cast<const __half*>(tile + kUnitRows * kTileCols / 2) + group * kUnitRows + lane / 4;
+__device__ __forceinline__ void apply_group(float (&acc)[ROWS / 2], const float (&c)[ROWS / 2], const uint8_t* of_tile, const float* sums, int group, int lane) {
+  const __half* scales = reinterpret_cast<const __half*>(of_tile) + group * kUnitRows + lane / 4;
   const float low = __half2float(scales[0]), high = __half2float(scales[8]);
 #pragma unroll
   for (int i = 0; i < ROWS / 2; i++) acc[i] = fmaf(i % 4 < 2 ? low : high, c[i], acc[i]);
@@ -137,25 +139,40 @@ __device__ __forceinline__ void write_unit(const ManyRows& p, const float (&acc)
   }
 }
 
-// The end of a block's part of a band: to y, or to the workspace; the latest block adds all parts.
+// Pieces of all bands over blocks: the first p.longer_blocks have one more than p.least_pieces. Divided by the launcher: a division is a
+// tenth of a microsecond in which a block does nothing else.
+__device__ __forceinline__ int first_of(const ManyRows& p, int block) { return block * p.least_pieces + min(block, p.longer_blocks); }
+
+__device__ __forceinline__ int owner_of(const ManyRows& p, int piece) {
+  const int behind = piece - p.longer_blocks * (p.least_pieces + 1);
+  return behind < 0 ? piece / (p.least_pieces + 1) : p.longer_blocks + behind / p.least_pieces;
+}
+
+inline void divide(ManyRows& p, int blocks) {
+  const int pieces = p.bands * p.pieces_a_band;
+  p.least_pieces = pieces / blocks, p.longer_blocks = pieces % blocks;
+}
+
+// The end of a block's part of a band, which it `began` and `ended` or not: to y if it has all of it, else to the workspace; the latest
+// block adds all parts.
 template <class T, int ROWS>
-__device__ __forceinline__ void end_band(const ManyRows& p, float (&acc)[ROWS / 2], int band, int pieces) {
-  const int blocks = gridDim.x, own = blockIdx.x, first = band * p.pieces_a_band, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int block_0 = block_of(pieces, first, blocks), block_1 = block_of(pieces, first + p.pieces_a_band - 1, blocks);
-  if (block_0 != block_1) {
-    // A block has two places in the workspace: one for the band it begins in, one for the band it ends in.
+__device__ __forceinline__ void end_band(const ManyRows& p, float (&acc)[ROWS / 2], int band, bool began, bool ended) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (!began || !ended) {
+    const int piece = band * p.pieces_a_band, first = owner_of(p, piece), last = owner_of(p, piece + p.pieces_a_band - 1);
+    const bool begins = first_of(p, first) == piece;
+    // A block has two places in the workspace: one for the band it begins in, as all do but perhaps the first, one for the band it ends in.
     const auto place = [&](int block) {
-      const bool begins = first_piece(pieces, block, blocks) / p.pieces_a_band == band;
-      return reinterpret_cast<float4*>(p.partials + (int64_t(block) * 2 + (begins ? 0 : 1)) * kBandRows * ROWS) + threadIdx.x;
+      return reinterpret_cast<float4*>(p.partials + (int64_t(block) * 2 + (block == first && !begins)) * kBandRows * ROWS) + threadIdx.x;
     };
-    float4* mine = place(own);
+    float4* mine = place(blockIdx.x);
 #pragma unroll
     for (int i = 0; i < ROWS / 8; i++) __stcg(mine + i * kWgmmaThreads, float4{acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
-    if (!is_latest(p.counters + band, block_1 - block_0 + 1)) return;
+    if (!is_latest(p.counters + band, last - first + 1)) return;
 #pragma unroll
     for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
-    for (int b = block_0; b <= block_1; b++) {
-      const float4* theirs = place(b);
+    for (int block = first; block <= last; block++) {
+      const float4* theirs = place(block);
 #pragma unroll
       for (int i = 0; i < ROWS / 8; i++) {
         const float4 v = __ldcg(theirs + i * kWgmmaThreads);
@@ -195,25 +212,6 @@ __device__ __forceinline__ const uint8_t* stage_after(const WarpRing& ring) {
   return ring.data + stage * ring.stage_bytes;
 }
 #endif
-
-// Batch `index` of a tile: operands of `BATCH` products of 16 columns.
-template <class T, int BATCH, bool MIN>
-__device__ __forceinline__ void unpack_batch(const uint8_t* tile, int index, uint32_t (&a)[BATCH][4], int lane) {
-  const uint8_t* from = tile + (index * BATCH / 4 * 32 + lane) * 16 + index * BATCH % 4 * 4;
-  uint32_t q[BATCH];
-  if constexpr (BATCH == 4) {
-    const uint4 v = *reinterpret_cast<const uint4*>(from);
-    q[0] = v.x, q[1] = v.y, q[2] = v.z, q[3] = v.w;
-  } else {
-    const uint2 v = *reinterpret_cast<const uint2*>(from);
-    q[0] = v.x, q[1] = v.y;
-  }
-#pragma unroll
-  for (int s = 0; s < BATCH; s++) {
-    Codes<T, 4>::unpack(q + s, a[s]);
-    Codes<T, 4>::make_exact(a[s], MIN ? 0.f : 8.f);
-  }
-}
 
 #if HONE_WARPGROUP
 // Operands of BATCH products of 16 columns (4: a half of a tile, 2: a quarter).
@@ -297,29 +295,42 @@ __device__ __forceinline__ void multiply_tile(const uint8_t* tile, uint64_t acti
   }
 }
 
+// The same of a tile of 4 bits or, where it may be `wide`, of 8.
+template <class T, int BATCH, bool MIN, bool PAIR>
+__device__ __forceinline__ void unpack_batch(const uint8_t* tile, bool wide, int index, uint32_t (&a)[BATCH][4], int lane) {
+  if (PAIR && wide)
+    unpack_some<T, 8, BATCH>(tile, index, a, lane, 128.f);
+  else
+    unpack_some<T, 4, BATCH>(tile, index, a, lane, MIN ? 0.f : 8.f);
+}
 #endif
 
-template <class T, int GROUP, int ROWS, bool MIN>
+// PAIR: the first p.wide_tiles tiles of each unit are of 8 bits. Both widths take as many instructions, so blocks are balanced by tiles.
+template <class T, int GROUP, int ROWS, bool MIN, bool PAIR>
 __global__ void __launch_bounds__(kWgmmaThreads, kWgmmaBlocks<ROWS>) linear_wgmma(const __grid_constant__ ManyRows p) {
 #if HONE_WARPGROUP
   extern __shared__ __align__(128) uint8_t shared[];
-  constexpr int steps = GROUP / 16, batch = steps < 4 ? steps : 4, batches = 8 / batch, tile_size = kLaneTile<GROUP, MIN>;
+  constexpr int steps = GROUP / 16, batch = steps < 4 ? steps : 4, batches = 8 / batch;
+  constexpr int narrow = kLaneTile<GROUP, MIN>, stage = PAIR ? kWideTile : narrow;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int pieces = p.bands * p.pieces_a_band, blocks = gridDim.x;
-  const int begin = first_piece(pieces, blockIdx.x, blocks), end = first_piece(pieces, blockIdx.x + 1, blocks);
+  const int begin = first_of(p, blockIdx.x), end = first_of(p, blockIdx.x + 1);
   uint8_t* slots = shared + (-shared_address(shared) & (kSwizzleBytes - 1));
   float* sums = reinterpret_cast<float*>(slots + 2 * kSlotBytes<ROWS>);
   uint8_t* rings = reinterpret_cast<uint8_t*>(sums + (MIN ? 2 * kSlotSums<ROWS> : 0));
-  LaneRing<kLaneStages, tile_size> ring(rings + warp * kLaneStages * tile_size, lane);
+  LaneRing<kLaneStages, stage> ring(rings + warp * kLaneStages * stage, lane);
 
-  const int64_t unit_bytes = int64_t(p.tiles_a_unit) * tile_size;
   const int band_0 = begin / p.pieces_a_band, at_0 = begin - band_0 * p.pieces_a_band;
-  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes + int64_t(at_0) * tile_size + lane * 16;
+  const auto is_wide = [&](int tile) { return PAIR && tile < p.wide_tiles; };
+  const auto offset = [&](int tile) { return tile * narrow + (PAIR ? min(tile, p.wide_tiles) * (kWideTile - narrow) : 0); };
+  const int64_t unit_bytes = offset(p.tiles_a_unit);
+  const uint8_t* next = p.tiles + (int64_t(band_0) * kBandUnits + warp) * unit_bytes + offset(at_0) + lane * 16;
   int fetched = begin, fetch_at = at_0;
   const auto fetch_weights = [&] {
     if (fetched++ < end) {
-      ring.fetch(next);
-      next += tile_size;
+      if (is_wide(fetch_at))
+        ring.template fetch<kUnitRows * kTileCols, kWideTile>(next), next += kWideTile;
+      else
+        ring.template fetch<kUnitRows * kTileCols / 2, narrow>(next), next += narrow;
       if (++fetch_at == p.pieces_a_band) fetch_at = 0, next += (kBandUnits - 1) * unit_bytes;
     }
     ring.pass();
@@ -340,13 +351,15 @@ __global__ void __launch_bounds__(kWgmmaThreads, kWgmmaBlocks<ROWS>) linear_wgmm
   load_x();
 
   const uint8_t* tile = ring.wait(kLaneStages - 1);
+  bool wide = is_wide(at_0);
   uint32_t a[2][batch][4];  // the batch in flight, and the one that is unpacked meanwhile
-  unpack_batch<T, batch, MIN>(tile, 0, a[0], lane);
+  unpack_batch<T, batch, MIN, PAIR>(tile, wide, 0, a[0], lane);
   float acc[ROWS / 2] = {}, c[ROWS / 2];
-  int at = at_0, slot = 0;
+  int at = at_0, slot = 0, band = band_0;
   for (int piece = begin; piece < end; piece++, slot ^= 1) {
     __syncthreads();  // this piece's activations are stored, the products that read the other slot are done
     const uint64_t activations = warpgroup::descriptor(slots + slot * kSlotBytes<ROWS>);
+    const bool next_wide = is_wide(at + 1 == p.pieces_a_band ? 0 : at + 1);
     const uint8_t* following = tile;
 #pragma unroll
     for (int b = 0; b < batches; b++) {
@@ -364,7 +377,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, kWgmmaBlocks<ROWS>) linear_wgmm
         following = ring.wait(kLaneStages - 2);
       }
       warpgroup::wait<1>();  // the batch before has read its registers
-      unpack_batch<T, batch, MIN>(b + 1 < batches ? tile : following, (b + 1) % batches, a[(b + 1) % 2], lane);
+      unpack_batch<T, batch, MIN, PAIR>(b + 1 < batches ? tile : following, b + 1 < batches ? wide : next_wide, (b + 1) % batches, a[(b + 1) % 2], lane);
       warpgroup::pin(a[(b + 1) % 2]);
       if (stores) {
         x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, sums + (slot ^ 1) * kSlotSums<ROWS>);
@@ -375,15 +388,15 @@ __global__ void __launch_bounds__(kWgmmaThreads, kWgmmaBlocks<ROWS>) linear_wgmm
       if ((b + 1) * batch % steps == 0) {
         warpgroup::wait<0>();
         warpgroup::pin(c);
-        apply_group<GROUP, ROWS, MIN>(acc, c, tile, sums + slot * kSlotSums<ROWS>, b * batch / steps, lane);
+        apply_group<GROUP, ROWS, MIN>(acc, c, tile + (kUnitRows * kTileCols / 2 << (PAIR && wide)), sums + slot * kSlotSums<ROWS>, b * batch / steps, lane);
       }
     }
-    tile = following;
+    tile = following, wide = next_wide;
     __syncwarp();  // all lanes have read its scales
     fetch_weights();
     if (++at == p.pieces_a_band || piece + 1 == end) {
-      end_band<T, ROWS>(p, acc, piece / p.pieces_a_band, pieces);
-      at = 0;
+      end_band<T, ROWS>(p, acc, band, band > band_0 || at_0 == 0, at == p.pieces_a_band);
+      band++, at = 0;
 #pragma unroll
       for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
     }
@@ -400,8 +413,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
   extern __shared__ __align__(128) uint8_t shared[];
   __shared__ TileTable table;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int pieces = p.bands * p.pieces_a_band, blocks = gridDim.x;
-  const int begin = first_piece(pieces, blockIdx.x, blocks), end = first_piece(pieces, blockIdx.x + 1, blocks);
+  const int begin = first_of(p, blockIdx.x), end = first_of(p, blockIdx.x + 1);
   uint8_t* slots = shared + (-shared_address(shared) & (kSwizzleBytes - 1));
   uint8_t* rings = slots + 2 * kSlotBytes<ROWS>;
   uint64_t* barriers = reinterpret_cast<uint64_t*>(rings + kBandUnits * p.stages * p.tile_size);
@@ -435,7 +447,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
   load_x();
 
   float acc[ROWS / 2] = {};
-  int at = at_0, slot = 0, piece = begin;
+  int at = at_0, slot = 0, piece = begin, band = band_0;
   const auto store_next = [&] {
     if (piece + 1 == end) return;
     x.store(slots + (slot ^ 1) * kSlotBytes<ROWS>, nullptr);
@@ -499,8 +511,8 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
       default: multiply(std::integral_constant<int, 8>{});
     }
     if (at == p.pieces_a_band || piece == end) {
-      end_band<T, ROWS>(p, acc, (piece - 1) / p.pieces_a_band, pieces);
-      at = 0;
+      end_band<T, ROWS>(p, acc, band, band > band_0 || at_0 == 0, at == p.pieces_a_band);
+      band++, at = 0;
 #pragma unroll
       for (int i = 0; i < ROWS / 2; i++) acc[i] = 0.f;
     }
@@ -508,20 +520,19 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1) linear_wgmma_mixed(const __g
 #endif
 }
 
-template <class T, int ROWS, bool MIN>
+template <class T, int GROUP, int ROWS, bool MIN, bool PAIR>
 void launch_wgmma_rows(const Linear& c, const Device& device, cudaStream_t stream) {
   ManyRows p{c.tiles, c.x, c.y, c.partials, c.counters, c.rows, c.cols, c.outs, c.ldx};
   p.tiles_a_unit = p.pieces_a_band = (c.cols + kTileCols - 1) / kTileCols;
   p.bands = int(padded_units(c.outs)) / kBandUnits;
-  p.tile_size = int(tile_bytes(4, c.group, MIN));
-  p.group = c.group, p.wide_out = c.wide_out;
-  const int64_t shared_bytes = kSwizzleBytes + 2 * kSlotBytes<ROWS> + (MIN ? 2 * kSlotSums<ROWS> * 4 : 0) + kBandUnits * kLaneStages * p.tile_size;
-  void (*kernel)(ManyRows) = c.group == 128  ? linear_wgmma<T, 128, ROWS, MIN>
-                             : c.group == 64 ? linear_wgmma<T, 64, ROWS, MIN>
-                                             : linear_wgmma<T, 32, ROWS, MIN>;
+  p.wide_out = c.wide_out;
+  if (PAIR) p.wide_tiles = wide_tiles(c.runs, p.tiles_a_unit);
   // The division of columns must not follow from the number of rows where answers do not depend on their company.
-  const int blocks = c.invariant ? 1 : kWgmmaBlocks<ROWS>;
-  start(kernel, p, std::min(blocks * device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, shared_bytes, c, device, stream);
+  const int blocks = std::min((c.invariant ? 1 : kWgmmaBlocks<ROWS>) * device.sms, p.bands * p.pieces_a_band);
+  divide(p, blocks);
+  constexpr int stage = PAIR ? kWideTile : kLaneTile<GROUP, MIN>;
+  const int64_t shared_bytes = kSwizzleBytes + 2 * kSlotBytes<ROWS> + (MIN ? 2 * kSlotSums<ROWS> * 4 : 0) + kBandUnits * kLaneStages * stage;
+  start(linear_wgmma<T, GROUP, ROWS, MIN, PAIR>, p, blocks, kWgmmaThreads, shared_bytes, c, device, stream);
 }
 
 template <class T, int ROWS>
@@ -534,21 +545,27 @@ void launch_wgmma_mixed(const Linear& c, const Device& device, cudaStream_t stre
   const int64_t fixed = kSwizzleBytes + 2 * kSlotBytes<ROWS>, stage = kBandUnits * (p.tile_size + 8);
   const int64_t budget = c.ring_bytes ? c.ring_bytes : device.shared_bytes / 2 - 1536 - int64_t(sizeof(TileTable));
   p.stages = int(std::clamp<int64_t>((budget - fixed) / stage, 3, 12));
-  start(linear_wgmma_mixed<T, ROWS>, p, std::min(device.sms, p.bands * p.pieces_a_band), kWgmmaThreads, fixed + p.stages * stage, c, device, stream);
+  const int blocks = std::min(device.sms, p.bands * p.pieces_a_band);
+  divide(p, blocks);
+  start(linear_wgmma_mixed<T, ROWS>, p, blocks, kWgmmaThreads, fixed + p.stages * stage, c, device, stream);
+}
+
+template <class T, int ROWS, bool MIN>
+void launch_wgmma_group(const Linear& c, const Device& device, cudaStream_t stream) {
+  if (c.group == 128) return launch_wgmma_rows<T, 128, ROWS, MIN, false>(c, device, stream);
+  c.group == 64 ? launch_wgmma_rows<T, 64, ROWS, MIN, false>(c, device, stream) : launch_wgmma_rows<T, 32, ROWS, MIN, false>(c, device, stream);
 }
 
 template <class T, int ROWS>
 void launch_wgmma_form(const Linear& c, const Device& device, cudaStream_t stream) {
-  c.has_min ? launch_wgmma_rows<T, ROWS, true>(c, device, stream) : launch_wgmma_rows<T, ROWS, false>(c, device, stream);
+  if (c.bits == 0) return launch_wgmma_rows<T, 128, ROWS, false, true>(c, device, stream);
+  c.has_min ? launch_wgmma_group<T, ROWS, true>(c, device, stream) : launch_wgmma_group<T, ROWS, false>(c, device, stream);
 }
-
-template <class T>
-void launch_wgmma_pair(const Linear& c, const Device& device, cudaStream_t stream);  // wgmma_pair.cuh
 
 template <Type TYPE>
 void launch_wgmma(const Linear& c, const Device& device, cudaStream_t stream) {
   using T = std::conditional_t<TYPE == Type::f16, __half, __nv_bfloat16>;
-  if (c.bits == 0) return is_pair(c.runs) ? launch_wgmma_pair<T>(c, device, stream) : launch_wgmma_mixed<T, 64>(c, device, stream);
+  if (c.bits == 0 && !is_pair(c.runs)) return launch_wgmma_mixed<T, 64>(c, device, stream);
   if (c.rows > 32) return launch_wgmma_form<T, 64>(c, device, stream);
   c.rows > 16 ? launch_wgmma_form<T, 32>(c, device, stream) : launch_wgmma_form<T, 16>(c, device, stream);
 }

@@ -86,7 +86,7 @@ void linear(const Linear& c, const Device& device, cudaStream_t stream) {
 
 void linear(const Linear& c, const Device& device, cudaStream_t stream, int wgmma_rows) {
   const bool too_few = c.rows < wgmma_rows && !c.invariant;
-  if (wgmma_rows <= 0 || too_few || !serves_wgmma(c, device) || is_large_pair(c, device)) return linear(c, device, stream);
+  if (wgmma_rows <= 0 || too_few || !serves_wgmma(c, device)) return linear(c, device, stream);
   check(c);
   c.type == Type::f16 ? launch_wgmma<Type::f16>(c, device, stream) : launch_wgmma<Type::bf16>(c, device, stream);
 }

@@ -1,3 +1,3 @@
-#include "kernels/linear/wgmma_pair.cuh"
+#include "kernels/linear/wgmma_rows.cuh"
 
 template void hone::cuda::launch_wgmma<hone::cuda::Type::f16>(const Linear&, const Device&, cudaStream_t);
