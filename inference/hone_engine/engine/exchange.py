@@ -32,6 +32,7 @@ class Exchange:
         try:
             if before is not None:
                 before.close()
+                gc.collect()  # what refers to itself would keep weights
             return self.make(), None
         except Exception as error:
             failure = error.with_traceback(None)  # its frames would hold the half loaded weights
