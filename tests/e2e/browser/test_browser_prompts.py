@@ -293,9 +293,10 @@ def test_a_prompt_is_tagged_and_deleted(
     assert hone_server.get(f"/api/projects/{hone_server.project}/prompts/{name}")[0] == 404
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "size", [(1440, 900), (1024, 768), (390, 844)], ids=["desktop", "tablet", "phone"]
+    ("size", "theme"),
+    [((1440, 900), "light"), ((390, 844), "dark")],
+    ids=["desktop-light", "phone-dark"],
 )
 def test_axe_finds_nothing_serious_in_the_views_of_a_prompt(
     open_page: Callable[..., Page],
